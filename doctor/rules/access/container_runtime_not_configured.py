@@ -57,7 +57,7 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     if machine.of_vendor("amd") and not machine.of_vendor("nvidia"):
         return ()
     install = tuple(repositories.container_toolkit(machine))
-    there = machine.container.toolkit_installed is True
+    there = machine.container.toolkit_installed or any(kit.key == "nvidia" for kit in machine.toolkits or ())
     if machine.container.engine == "kubernetes":
         text = "Install NVIDIA's GPU Operator, or set `runtimeClassName: nvidia` in the pod."
         return (way("Run pods with NVIDIA's runtime.", Scope.CONTAINER, step(text), vendor="nvidia"),)
@@ -84,7 +84,7 @@ def _set_up(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     for fault in broken:
         if fault:
             yield Finding(
-                summary=f"The engine's configuration is broken: {fault}"[:180],
+                summary=f"The container engine's configuration has an error: {fault.rstrip('.')[:180]}.",
                 severity=Severity.ERROR,
                 subject=Subject(kind="file", id=fault.partition(",")[0]),
                 evidence=evidence(machine, ("engines", "toolkits")),

@@ -8,8 +8,9 @@ from doctor.facts.host import DeviceNode
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Step, Subject, evidence
 from doctor.rules.lib import container_advice, run_line
-from doctor.rules.lib.advice import command, step, way, writes
+from doctor.rules.lib.advice import STOPS_NODE, step, way, writes
 from doctor.rules.lib.arguments import Knowledge, Profile
+from doctor.rules.lib.commands import REBOOT
 from doctor.rules.lib.hardware import has_no, named, needed_nodes, nodes_of, refused
 
 RULE = Rule(
@@ -112,7 +113,14 @@ def _without_kfd(machine: Snapshot) -> Iterator[Finding]:
         subject=Subject(kind="node", id="/dev/kfd"),
         evidence=evidence(machine, ("kfd.nodes", "nodes", "rocm", "torch.build")),
         remedies=(
-            command("Let udev create the device node again.", Scope.HOST, "udevadm", "trigger", "-c", "add", root=True),
+            way(
+                "Reboot: the kernel creates the node when it starts.",
+                Scope.HOST,
+                REBOOT,
+                root=True,
+                reboot=True,
+                risk=STOPS_NODE,
+            ),
         ),
         verify=("ls", "-l", "/dev/kfd"),
     )

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Remedy, Scope, Severity, Step, Subject, evidence
 from doctor.knowledge.store import table
+from doctor.rules.lib.advice import sentence
 from doctor.versions import Dotted
 
 _SEVERITY = {"certain": Severity.ERROR, "likely": Severity.WARNING, "possible": Severity.INFO}
@@ -71,7 +72,7 @@ def known_faults(machine: Snapshot, rule: str) -> Iterator[Finding]:
         yield Finding(
             severity=_SEVERITY[sure],
             suspect=fault.sure == "possible",
-            summary=f"{fault.what[:1].upper()}{fault.what[1:]}.",
+            summary=sentence(fault.what),
             subject=Subject(kind="driver", id="nvidia" if fault.nvidia else "amdgpu"),
             evidence=evidence(machine, facts),
             remedies=(

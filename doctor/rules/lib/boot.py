@@ -29,7 +29,7 @@ def without_argument(machine: Snapshot, argument: str) -> Remedy:
     """Take an argument off the kernel's command line, by the distribution's own tool where it has one."""
     tool = host_family(machine) in ("dnf", "zypper")
     add, remove = _by_tool(machine, argument)
-    by_hand = step(f"Delete `{argument}` from the GRUB_CMDLINE_LINUX lines of /etc/default/grub (or of your boot loader).")
+    by_hand = step(f"Delete `{argument}` from the GRUB_CMDLINE_LINUX lines of /etc/default/grub (or your boot entry).")
     return Remedy(
         title=f"Remove {argument} from the kernel command line.",
         scope=Scope.DRIVER,

@@ -8,7 +8,6 @@ rocm.docs.amd.com/projects/install-on-linux, as of 2026-09).
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 from doctor.facts import Snapshot
@@ -179,6 +178,8 @@ def amdgpu_firmware(machine: Snapshot, title: str = "Install the newest firmware
     row = nvidia_packages.distribution(machine)
     if machine.os.id == "ubuntu" or (row and row.id in ("rhel-8", "rhel-9")):  # they do not split it
         package = "linux-firmware"
+    elif manager == "dnf" and machine.os.id != "fedora" and not (row and row.id == "rhel-10"):
+        package = None
     argv = install(manager, package) if package else None
     text = f"Install {package}." if argv else "Install the distribution's package of AMD's firmware (linux-firmware)."
     return Remedy(

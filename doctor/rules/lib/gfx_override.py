@@ -10,8 +10,8 @@ from doctor.facts.snapshot import Snapshot
 from doctor.findings import Expect, Remedy, Scope
 from doctor.knowledge.gfx_support import support_of, wheel_of
 from doctor.knowledge.overrides import override_of
-from doctor.rules.lib.advice import step, way
-from doctor.rules.lib.torch_install import REPLACES, install, install_torch, python_of, solved, undo_torch
+from doctor.rules.lib.advice import looks, step, way
+from doctor.rules.lib.torch_install import REPLACES, install, install_torch, python_of, see_gpu, solved, undo_torch
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -29,8 +29,10 @@ def remedies(machine: Snapshot, kb: Knowledge, gfx: str) -> tuple[Remedy, ...]:
 
 def _native(machine: Snapshot, kb: Knowledge, gfx: str) -> Iterator[Remedy]:
     """A build on PyTorch's index that has code for the target."""
-    if solved(machine, "amd"):
-        yield install(machine, "amd")
+    if (found := solved(machine, "amd")) and found.build:
+        same = machine.torch.version == f"{found.build.version}+{found.build.tag}"
+        title = f"Test the torch that is installed: its build has code for {gfx[:20]}."
+        yield looks(title, *see_gpu(machine), where="environment") if same else install(machine, "amd")
         return
     newest = wheel_of(kb, gfx, _release(machine))
     if newest is None or gfx in (machine.torch.arch_list or ()):
@@ -50,7 +52,7 @@ def _override(machine: Snapshot, kb: Knowledge, gfx: str) -> Iterator[Remedy]:
     archs = machine.torch.arch_list
     if row is None or not row.value or not row.target:
         return
-    if not archs or row.target in archs:
+    if row.target in (archs or (row.target,)) and machine.torch.installed is not False:
         yield override(machine, row)
     elif newest := wheel_of(kb, row.target, _release(machine)):
         version, tag = newest

@@ -35,8 +35,9 @@ def amdgpu(machine: Snapshot, release: str) -> Iterator[Step]:
     base = f"{_AMD}/amdgpu/{release.removesuffix('.0')}"
     key = f"{_AMD}/rocm/rocm.gpg.key"
     kind = row.amd_repository if row and Dotted(release) >= _FROM.get(row.id, "0") else None
-    yield kernel_headers(machine)
-    yield from dkms_source(machine, row)
+    if row and kind:
+        yield kernel_headers(machine)
+        yield from dkms_source(machine, row)
     if row and kind and row.manager == "apt":
         ring = "/etc/apt/keyrings/rocm.asc"
         yield _fetch("the key of AMD's repository", ring, key)

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Remedy, Scope, Step
+from doctor.findings import Expect, Remedy, Scope, Step
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ _CUDA = (
 _ROCM = ("7.2", "7.1", "7.0", "6.4", "6.3", "6.2", "6.1", "6.0")
 """Builds on that index, newest first (PyTorch releases 2.2 to 2.14, 2026-11-20)."""
 _BLACKWELL = 100
+_THOR = 110
+"""Its own code alone runs on it, which builds for CUDA 13 have (pytorch/pytorch .ci/manywheel/build_cuda.sh)."""
 _TURING = 75
 _LONGEST_PATH = 1024
 _FAMILY = ("torch", "torchvision", "torchaudio")
@@ -42,10 +44,11 @@ _NEW = "torch-venv"
 
 def refuses_pip(machine: Snapshot) -> bool:
     """Whether the distribution keeps pip out of the Python that is named (PEP 668: Debian from 12, Ubuntu from 23.04,
-    Arch), or no Python is known that could have a package."""
-    path, system = machine.interpreter.path, machine.os
+    Arch), or no Python was found on this machine. Whoever pastes a text has one."""
+    path, torch, system = machine.interpreter.path, machine.torch, machine.os
     if path is None:
-        return not machine.torch.installed and not machine.packages
+        pasted = bool(machine.symptoms) or machine.source("gpus").startswith("text")
+        return torch.installed is False or not (pasted or torch.version or torch.build or machine.packages)
     since = {"debian": "12", "ubuntu": "23.04", "arch": "0"}.get(system.id or "")
     return path.startswith("/usr/bin/") and since is not None and not Dotted(system.version or since) < since
 
@@ -73,6 +76,8 @@ def cuda_tag(machine: Snapshot) -> str:
     archs = [int(g.arch[3:].rstrip("af")) for g in machine.of_vendor("nvidia") if g.arch and g.arch[3:5].isdigit()]
     if archs and min(archs) < _TURING and tag in ("cu130", "cu128"):
         return "cu126"
+    if _THOR in archs:
+        return "cu130"
     if archs and max(archs) >= _BLACKWELL and tag != "cu130":
         return "cu128"
     return tag
@@ -151,6 +156,7 @@ def install(machine: Snapshot, vendor: Literal["amd", "nvidia"]) -> Remedy:
         steps=install_torch(machine, tag, *wanted),
         risk=None if refuses_pip(machine) else REPLACES,
         keeps=(f"torch {same}",) if same and kept == same else (),
+        effect=(Expect(fact="torch.version", equals=f"{kept}+{tag}"),) if kept else (),
         undo=undo_torch(machine),
         vendor=vendor,
     )
