@@ -101,6 +101,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield from _no_group_at_all(machine, kb)
 
 
+_AGAIN = "Reboot: the kernel creates the node when it starts."
+
+
 def _without_kfd(machine: Snapshot) -> Iterator[Finding]:
     """On a host: the kernel offers KFD and nobody made its node, so that ROCm has nothing to open."""
     if not machine.kfd.present or machine.container.inside is not False or not has_no(machine, "kfd"):
@@ -112,16 +115,7 @@ def _without_kfd(machine: Snapshot) -> Iterator[Finding]:
         summary="/dev/kfd is missing, but ROCm needs it; the kernel's KFD has the GPUs.",
         subject=Subject(kind="node", id="/dev/kfd"),
         evidence=evidence(machine, ("kfd.nodes", "nodes", "rocm", "torch.build")),
-        remedies=(
-            way(
-                "Reboot: the kernel creates the node when it starts.",
-                Scope.HOST,
-                REBOOT,
-                root=True,
-                reboot=True,
-                risk=STOPS_NODE,
-            ),
-        ),
+        remedies=(way(_AGAIN, Scope.HOST, REBOOT, root=True, reboot=True, risk=STOPS_NODE),),
         verify=("ls", "-l", "/dev/kfd"),
     )
 
