@@ -27,7 +27,7 @@ RULE = Rule(
 The NVIDIA Container Toolkit is missing on the host, or the engine was not configured for it.
 
 ## Why it matters
-`docker run --gpus all` fails with 'could not select device driver', or 'unknown or invalid runtime name: nvidia'.
+Containers get no GPU or do not start: 'could not select device driver', 'unknown or invalid runtime name'.
 
 ## Not raised when
 The engine is Docker Desktop or a snap (container-engine-no-gpu-support), a CDI device is asked for, or no NVIDIA GPU
@@ -88,8 +88,10 @@ def _set_up(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
                 severity=Severity.ERROR,
                 subject=Subject(kind="file", id=fault.partition(",")[0]),
                 evidence=evidence(machine, ("engines", "toolkits")),
-                remedies=(_edited(fault.partition(",")[0]),),
+                remedies=advice(machine, kb) if _UNDEFINED in fault else (_edited(fault.partition(",")[0]),),
             )
+    if any(broken):
+        return
     nvidia = machine.of_vendor("nvidia") and machine.nvidia_driver.loaded
     if not nvidia or not machine.engines or machine.toolkits is None or machine.container.inside:
         return
@@ -100,6 +102,9 @@ def _set_up(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     by_cdi = any(spec.kind in ("nvidia.com/gpu", None) for spec in machine.cdi or ())
     if docker and docker.runtimes == () and not by_cdi:
         yield _remark(machine, kb, "Docker has no nvidia runtime and no CDI spec, so only `--gpus` works.", "engines")
+
+
+_UNDEFINED = "default-runtime is nvidia, which its runtimes do not define"
 
 
 def _edited(file: str) -> Remedy:

@@ -214,14 +214,8 @@ def _no_group_at_all(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
 
 
 _SEES_NONE = (
-    *(
-        "torch-cannot-use-gpu-webui",
-        "torch-reports-no-gpu",
-        "torch-reports-no-hip-gpu",
-        "hip-no-device",
-        "hip-no-device-code",
-    ),
-    *("hsa-init-out-of-resources", "kfd-open-permission", "kfd-denied"),
+    *("torch-cannot-use-gpu-webui", "torch-reports-no-gpu", "torch-reports-no-hip-gpu", "hip-no-device"),
+    *("hip-no-device-code", "hsa-init-out-of-resources", "kfd-open-permission", "kfd-denied"),
 )
 
 

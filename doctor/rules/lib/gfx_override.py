@@ -11,7 +11,16 @@ from doctor.findings import Expect, Remedy, Scope
 from doctor.knowledge.gfx_support import support_of, wheel_of
 from doctor.knowledge.overrides import override_of
 from doctor.rules.lib.advice import looks, step, way
-from doctor.rules.lib.torch_install import REPLACES, install, install_torch, python_of, see_gpu, solved, undo_torch
+from doctor.rules.lib.torch_install import (
+    REPLACES,
+    install,
+    install_torch,
+    python_of,
+    release_of,
+    see_gpu,
+    solved,
+    undo_torch,
+)
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -34,17 +43,13 @@ def _native(machine: Snapshot, kb: Knowledge, gfx: str) -> Iterator[Remedy]:
         title = f"Test the torch that is installed: its build has code for {gfx[:20]}."
         yield looks(title, *see_gpu(machine), where="environment") if same else install(machine, "amd")
         return
-    newest = wheel_of(kb, gfx, _release(machine))
+    newest = wheel_of(kb, gfx, release_of(machine))
     if newest is None or gfx in (machine.torch.arch_list or ()):
         return
     version, tag = newest
     replace = install_torch(machine, tag, f"torch=={version}")
     title = f"Install torch {version} for ROCm ({tag}), which has code for {gfx[:20]}."
     yield way(title, Scope.ENVIRONMENT, *replace, risk=REPLACES, undo=undo_torch(machine), vendor="amd")
-
-
-def _release(machine: Snapshot) -> str | None:
-    return (machine.torch.version or "").partition("+")[0] or None
 
 
 def _override(machine: Snapshot, kb: Knowledge, gfx: str) -> Iterator[Remedy]:
@@ -54,7 +59,7 @@ def _override(machine: Snapshot, kb: Knowledge, gfx: str) -> Iterator[Remedy]:
         return
     if row.target in (archs or (row.target,)) and machine.torch.installed is not False:
         yield override(machine, row)
-    elif newest := wheel_of(kb, row.target, _release(machine)):
+    elif newest := wheel_of(kb, row.target, release_of(machine)):
         version, tag = newest
         first = install_torch(machine, tag, f"torch=={version}")
         known = override(machine, row, (first[-1].command or ())[:1])

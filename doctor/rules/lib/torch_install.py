@@ -93,11 +93,11 @@ def solved(machine: Snapshot, vendor: str) -> Solution | None:
     """A stack of torch and the companions that are installed that fits every GPU of the vendor, the driver, the Python
     and the system: of the release that is installed where there is one, else the newest. None where too little is
     known, or nothing fits."""
-    same = _release(machine)
+    same = release_of(machine)
     return (_solved(machine, vendor, f"=={same}") if same else None) or _solved(machine, vendor, "")
 
 
-def _release(machine: Snapshot) -> str | None:
+def release_of(machine: Snapshot) -> str | None:
     """`2.13.0` of `2.13.0+cpu`; None for nightlies and builds from source."""
     plain = (machine.torch.version or "").partition("+")[0]
     return plain if plain and len(plain) < _LONGEST_VERSION and all(p.isdecimal() for p in plain.split(".")) else None
@@ -136,7 +136,7 @@ def _wanted(machine: Snapshot) -> list[str]:
 def install(machine: Snapshot, vendor: Literal["amd", "nvidia"]) -> Remedy:
     """Replace torch, with those companions that are installed, by a build for that vendor's GPUs: of the same release
     where there is one."""
-    found, same, wanted = solved(machine, vendor), _release(machine), _wanted(machine)
+    found, same, wanted = solved(machine, vendor), release_of(machine), _wanted(machine)
     kept = None
     if found and found.build:
         tag, kept = found.build.tag, found.build.version
@@ -196,7 +196,7 @@ def _number(tag: str) -> tuple[int, ...]:
 
 def torch_again(machine: Snapshot) -> tuple[str, ...]:
     """Arguments of `pip install` that install the same torch again, with what it pins."""
-    same, label = _release(machine), (machine.torch.version or "").partition("+")[2]
+    same, label = release_of(machine), (machine.torch.version or "").partition("+")[2]
     known = same and re.fullmatch(r"cpu|cu\d{3}|rocm\d\.\d(?:\.\d)?", label)
     index = ("--index-url", f"{INDEX}/{label}") if known else ()
     return ("--force-reinstall", *index, f"torch=={same}" if same else "torch")
