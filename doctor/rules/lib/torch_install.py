@@ -47,8 +47,8 @@ def refuses_pip(machine: Snapshot) -> bool:
     Arch), or no Python was found on this machine. Whoever pastes a text has one."""
     path, torch, system = machine.interpreter.path, machine.torch, machine.os
     if path is None:
-        pasted = bool(machine.symptoms) or machine.source("gpus").startswith("text")
-        return torch.installed is False or not (pasted or torch.version or torch.build or machine.packages)
+        seen = machine.gpus is not None and not machine.symptoms and not machine.source("gpus").startswith("text")
+        return torch.installed is False or (seen and not (torch.version or torch.build or machine.packages))
     since = {"debian": "12", "ubuntu": "23.04", "arch": "0"}.get(system.id or "")
     return path.startswith("/usr/bin/") and since is not None and not Dotted(system.version or since) < since
 
