@@ -89,7 +89,7 @@ def _shown_by(name: str, machine: Snapshot, rule: Rule) -> str | None:
         return amd
     if name.startswith("environment") and not vendors:
         return _ENVIRONMENT
-    return nvidia or amd
+    return nvidia or (None if vendors else amd)
 
 
 _AMD_WORDS = ("rocm", "rocblas", "tensile", "hip error", "hip out of", "/dev/kfd", "amdgpu")

@@ -39,17 +39,18 @@ def ranked(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> list[Findi
 def folded(findings: Sequence[Finding]) -> list[Finding]:
     """Marks each finding that an earlier, unexplained error or warning explains: severity info, `explained_by`.
 
-    The findings come ranked. A chain folds under its root; a circle folds under the one that ranks first.
+    The findings come ranked. A chain folds under its root; a circle folds under the one that ranks first. Information
+    that something failed is explained too, a suspicion is not.
     """
     heads: list[Finding] = []
     marked: dict[str, str] = {}
-    pending = [f for f in findings if f.severity is not Severity.INFO]
+    pending = [f for f in findings if f.severity is not Severity.INFO or f.rule in _FAILED]
     named = {rule for f in pending for rule in f.explains if rule != f.rule}
     for finding in sorted(pending, key=lambda f: f.rule in named):
         cause = next((h for h in heads if finding.rule in _reach(h, pending) and finding.rule != h.rule), None)
-        if cause is None:
+        if cause is None and finding.severity is not Severity.INFO:
             heads.append(finding)
-        else:
+        elif cause:
             marked[finding.fingerprint] = cause.fingerprint
     folded_away = {"severity": Severity.INFO}
     return [
@@ -58,6 +59,8 @@ def folded(findings: Sequence[Finding]) -> list[Finding]:
     ]
 
 
+_FAILED = ("torch-sees-no-gpu", "framework-sees-no-gpu")
+"""Rules that say what failed and not why."""
 _LOUD_IN_TEXT = 2
 """Causes of one pasted text that stay errors or warnings: a reader asks for the cause, not for all that could be."""
 

@@ -53,8 +53,8 @@ def _cuda_outside(s: Situation) -> Answer:
 def _rocm_path_stale(s: Situation) -> Answer:
     named = re.search(r"rocm-(\d{1,2}\.\d{1,2})", s.env.get("ROCM_PATH", ""))
     at_hand = release(s.version("rocm"))[:2]
-    if not named:
-        return False
+    if not named or (s.machine.rocm and not any(i.path == s.env["ROCM_PATH"] for i in s.machine.rocm)):
+        return False  # a folder without ROCm is rocm-path-broken's
     return release(named[1]) != at_hand if at_hand else None
 
 

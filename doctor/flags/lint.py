@@ -181,7 +181,7 @@ def _finding(group: list[Remark], situation: Situation, places: Mapping[str, str
     seen = [n for remark in group for n in (remark.name, *remark.others)]
     lines = [_set(n, situation, places) for n in dict.fromkeys(seen) if n in situation.env]
     cures = dict.fromkeys(remark.fix[:400] for remark in specific or group)
-    reasons = [Evidence(text=f"{r.id}: {r.text}"[:600], source=r.source[:400]) for r in group]
+    reasons = [Evidence(text=r.text[:600], source=r.source[:400]) for r in group if r is not first]
     return Finding(
         rule=first.rule,
         severity=severity,

@@ -6,21 +6,15 @@ Data: `data/library_faults/*.toml`. A row holds only where every condition of it
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Collection
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from doctor.facts.snapshot import Snapshot, Symptom
+from doctor.knowledge.faults import rows_in
 from doctor.versions import Dotted
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 DATA = Path(__file__).parent / "data" / "library_faults"
 Range = tuple[str, str]
@@ -139,7 +133,4 @@ def _series_within(version: str | None, ends: Range) -> bool:
 @cache
 def library_faults() -> tuple[LibraryFault, ...]:
     """Every row, in the order of the files."""
-    rows: list[dict[str, Any]] = []
-    for path in sorted(DATA.glob("*.toml")):
-        rows += tomllib.loads(path.read_text(encoding="utf-8"))["fault"]
-    return tuple(LibraryFault.model_validate(row) for row in rows)
+    return tuple(LibraryFault.model_validate(row) for row in rows_in(DATA))

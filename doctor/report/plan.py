@@ -144,6 +144,8 @@ class _Plan:
             self.done.add(line)
             if undo := undo_of(argv, self.machine):
                 yield _comment(f"undo: {_quoted(undo.command) if undo.command else undo.text}")
+            if "$" in line:  # for the inner shell, or for the file that it writes
+                yield "# shellcheck disable=SC2016"
             yield f"{'as_root' if remedy.root else 'run'} {line}"
 
 

@@ -109,11 +109,19 @@ def _lines(report: Report, look: Look, verbose: int) -> Iterator[Line]:
     yield from _block(machine_line(report), "", "  ", width, "bold")
     shown = [f for f in counted if verbose or f.severity is not Severity.INFO or not _is_remark(f)]
     seen: set[object] = set()
+    guesses = [f for f in shown if f.suspect and f.severity is Severity.INFO and f.basis == "symptom"]
+    briefly = [] if verbose else guesses if shown != guesses else guesses[1:]
     for finding in shown:
+        if finding in briefly:
+            continue
         yield "", ""
         again = not verbose and _advice(finding) in seen
         seen.add(_advice(finding))
         yield from _finding(finding, report, look, width, verbose, again=again)
+    for place, guess in enumerate(briefly):
+        if not place:
+            yield "", ""
+        yield from _block(f"{masked(clean(guess.summary))} (doctor explain {guess.rule})", "", "  ", width)
     for line in _hints(report):
         yield "", ""
         yield from _block(line, "", "  ", width)

@@ -121,7 +121,7 @@ def layer_signs(report: Report, *, plain: bool = False) -> str:
 
 def cost(remedy: Remedy) -> str:
     """`host, root, reboot`: where it acts and what it costs."""
-    scope = "this environment" if remedy.scope is Scope.ENVIRONMENT else remedy.scope.value
+    scope = "Python environment" if remedy.scope is Scope.ENVIRONMENT else remedy.scope.value
     notes = [scope, *["root"] * remedy.root, *["reboot"] * remedy.reboot]
     notes += [f"restarts {clean(name)}" for name in remedy.restarts]
     return ", ".join(notes + [f"keeps {clean(kept)}" for kept in remedy.keeps])
@@ -168,7 +168,9 @@ def gpu_line(machine: Snapshot) -> str:
     kinds: Counter[str] = Counter()
     for gpu in machine.gpus:
         name = clean(gpu.name or gpu.pci_id or f"{_VENDORS.get(gpu.vendor or '', 'unknown')} GPU")
-        memory = [f"{gpu.memory_bytes / 2**30:.0f} GiB"] if gpu.memory_bytes else []
+        mebibytes = (gpu.memory_bytes or 0) >> 20
+        size = f"{mebibytes / 1024:.0f} GiB" if mebibytes >= 1024 else f"{mebibytes} MiB"
+        memory = [size] if gpu.memory_bytes else []
         about = ", ".join([clean(gpu.arch or "")] * bool(gpu.arch) + memory)
         kinds[f"{name}\0{f' ({about})' if about else ''}"] += 1
     rows = (kind.partition("\0") for kind in kinds)

@@ -120,17 +120,18 @@ def one_log(sheets: Sequence[FactSheet]) -> list[FactSheet]:
     first = next((e for e in entries if e.value), entries[0])
     joined = FactSheet()
     joined.put(_EVENTS, list(events.values()), first.source)
-    return [joined, *(_without_log(sheet) for sheet in sheets)]
+    return [joined, *(without(sheet, _EVENTS) for sheet in sheets)]
 
 
-def _without_log(sheet: FactSheet) -> FactSheet:
-    if sheet.get(_EVENTS) is None:
+def without(sheet: FactSheet, name: str) -> FactSheet:
+    """The sheet but for that fact."""
+    if sheet.get(name) is None:
         return sheet
-    copy = FactSheet()
+    rest = FactSheet()
     for entry in sheet:
-        if entry.name != _EVENTS:
-            put(copy, entry)
-    return copy
+        if entry.name != name:
+            put(rest, entry)
+    return rest
 
 
 def _mentions(sheet: FactSheet) -> list[Mention]:

@@ -26,7 +26,7 @@ from doctor.triage.formats import Format
 from doctor.triage.fragments import Fragment, fragments
 from doctor.triage.launches import Script, Scripts
 from doctor.triage.lines import read_lines, unwrapped
-from doctor.triage.merge import merge, one_log, put
+from doctor.triage.merge import merge, one_log, put, without
 from doctor.triage.templates.catalogue import shared
 from doctor.versions import Dotted
 
@@ -174,7 +174,7 @@ class _Reading:
         ordered = [sheet for place, _, sheet in sorted(self.found, key=lambda row: row[:2]) if place != _SAID]
         ordered += sentences.believed([sheet for place, _, sheet in self.found if place == _SAID], ordered)
         merged = _engine_as_named(one_log(merge(ordered, known.complete)))
-        rest = [_without(sheet, "packages") for sheet in merged]
+        rest = [without(sheet, "packages") for sheet in merged]
         return [_packages(merged), *rest, known.learnt(merged), self.broken]
 
 
@@ -235,17 +235,7 @@ def _engine_as_named(sheets: list[FactSheet]) -> list[FactSheet]:
     if named in (None, "docker"):
         return sheets
     written = [s.get("container.run_args") is not None and s.get("container.engine") == "docker" for s in sheets]
-    return [_without(s, "container.engine") if so else s for s, so in zip(sheets, written, strict=True)]
-
-
-def _without(sheet: FactSheet, name: str) -> FactSheet:
-    if sheet.get(name) is None:
-        return sheet
-    rest = FactSheet()
-    for entry in sheet:
-        if entry.name != name:
-            put(rest, entry)
-    return rest
+    return [without(s, "container.engine") if so else s for s, so in zip(sheets, written, strict=True)]
 
 
 def _assembled(sheets: list[FactSheet]) -> Snapshot:

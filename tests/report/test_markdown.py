@@ -23,7 +23,7 @@ def report(**changes: object) -> Report:
 def test_a_reply() -> None:
     assert markdown.render(report()) == (
         "**torch 2.1 has no GPU support** (medium confidence)\n> `torch.build = cpu` (line 3)\n\n"
-        "**Fix** (in this environment): Install a CUDA build.\n```sh\npip install torch\n```\n"
+        "**Fix** (in the Python environment): Install a CUDA build.\n```sh\npip install torch\n```\n"
     )
 
 

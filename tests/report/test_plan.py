@@ -151,7 +151,7 @@ def test_without_yes_the_script_only_prints(tmp_path: Path) -> None:
         (("nvidia-smi", "-mig", "0"), "nvidia-smi -mig 1"),
         (("usermod", "-aG", "render", "ann"), "gpasswd -d ann render"),
         (("modprobe", "--remove", "nvidia_uvm"), "modprobe nvidia_uvm"),
-        (("dnf", "install", "--assumeyes", "x"), "dnf history undo last"),
+        (("dnf", "install", "--assumeyes", "x"), "dnf remove --assumeyes x"),
         (
             ("dnf", "module", "enable", "--assumeyes", "nvidia-driver:580-open"),
             "dnf module reset --assumeyes nvidia-driver",

@@ -19,14 +19,17 @@ STREAMS = True
 FOR_OTHERS = True
 _GAP = "\u200b"
 _MARKUP = re.compile(r"([\\`*_\[\]<>|~&$^{}])")
+_GUIDES = r"docs\.nvidia\.com|(?:rocm|instinct)\.docs\.amd\.com|docs\.docker\.com|learn\.microsoft\.com"
+"""Hosts of vendors' guides: a link to one of their pages stays a link."""
 _LIVE = re.compile(
-    r"@(?=\w)|#(?=\w)|\bGH-(?=\d)|\b(?:https?|ftp|xmpp|mailto|javascript|data|vbscript):(?=\S)|(?<=www)(?=\.)",
+    r"@(?=\w)|#(?=\w)|\bGH-(?=\d)|\b(?:https?|ftp|xmpp|mailto|javascript|data|vbscript):(?=\S)"
+    rf"(?!//(?:{_GUIDES})/)|(?<=www)(?=\.)",
     re.IGNORECASE,
 )
 _SPAN = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 _LEADING = re.compile(r"^(\s*)([#+=>-]|\d{1,9}[.)])(?=\s|$|-)")
 _SCOPES = {
-    "environment": "in this environment",
+    "environment": "in the Python environment",
     "container": "the container",
     "job": "the job",
     "host": "on the host",

@@ -112,7 +112,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 def _named(machine: Snapshot) -> str:
     name = (machine.container.engine_text or "This container engine")[:60]
-    return f"{name[:1].upper()}{name[1:]}"
+    return f"{name[:1].upper()}{name[1:]}".replace("Docker desktop", "Docker Desktop")
 
 
 def _explained(machine: Snapshot) -> tuple[str, ...]:

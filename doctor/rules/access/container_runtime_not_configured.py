@@ -27,7 +27,7 @@ RULE = Rule(
 The NVIDIA Container Toolkit is missing on the host, or the engine was not configured for it.
 
 ## Why it matters
-`docker run --gpus all` fails with 'could not select device driver', or 'unknown or invalid runtime name: nvidia'.
+Containers get no GPU or do not start: 'could not select device driver', 'unknown or invalid runtime name'.
 
 ## Not raised when
 The engine is Docker Desktop or a snap (container-engine-no-gpu-support), a CDI device is asked for, or no NVIDIA GPU
@@ -57,7 +57,7 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     if machine.of_vendor("amd") and not machine.of_vendor("nvidia"):
         return ()
     install = tuple(repositories.container_toolkit(machine))
-    there = machine.container.toolkit_installed is True
+    there = machine.container.toolkit_installed or any(kit.key == "nvidia" for kit in machine.toolkits or ())
     if machine.container.engine == "kubernetes":
         text = "Install NVIDIA's GPU Operator, or set `runtimeClassName: nvidia` in the pod."
         return (way("Run pods with NVIDIA's runtime.", Scope.CONTAINER, step(text), vendor="nvidia"),)
@@ -84,12 +84,14 @@ def _set_up(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     for fault in broken:
         if fault:
             yield Finding(
-                summary=f"The engine's configuration is broken: {fault}"[:180],
+                summary=f"The container engine's configuration has an error: {fault.rstrip('.')[:180]}.",
                 severity=Severity.ERROR,
                 subject=Subject(kind="file", id=fault.partition(",")[0]),
                 evidence=evidence(machine, ("engines", "toolkits")),
-                remedies=(_edited(fault.partition(",")[0]),),
+                remedies=advice(machine, kb) if _UNDEFINED in fault else (_edited(fault.partition(",")[0]),),
             )
+    if any(broken):
+        return
     nvidia = machine.of_vendor("nvidia") and machine.nvidia_driver.loaded
     if not nvidia or not machine.engines or machine.toolkits is None or machine.container.inside:
         return
@@ -100,6 +102,9 @@ def _set_up(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     by_cdi = any(spec.kind in ("nvidia.com/gpu", None) for spec in machine.cdi or ())
     if docker and docker.runtimes == () and not by_cdi:
         yield _remark(machine, kb, "Docker has no nvidia runtime and no CDI spec, so only `--gpus` works.", "engines")
+
+
+_UNDEFINED = "default-runtime is nvidia, which its runtimes do not define"
 
 
 def _edited(file: str) -> Remedy:

@@ -8,8 +8,9 @@ from doctor.facts.host import DeviceNode
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Step, Subject, evidence
 from doctor.rules.lib import container_advice, run_line
-from doctor.rules.lib.advice import command, step, way, writes
+from doctor.rules.lib.advice import STOPS_NODE, step, way, writes
 from doctor.rules.lib.arguments import Knowledge, Profile
+from doctor.rules.lib.commands import REBOOT
 from doctor.rules.lib.hardware import has_no, named, needed_nodes, nodes_of, refused
 
 RULE = Rule(
@@ -100,6 +101,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield from _no_group_at_all(machine, kb)
 
 
+_AGAIN = "Reboot: the kernel creates the node when it starts."
+
+
 def _without_kfd(machine: Snapshot) -> Iterator[Finding]:
     """On a host: the kernel offers KFD and nobody made its node, so that ROCm has nothing to open."""
     if not machine.kfd.present or machine.container.inside is not False or not has_no(machine, "kfd"):
@@ -111,9 +115,7 @@ def _without_kfd(machine: Snapshot) -> Iterator[Finding]:
         summary="/dev/kfd is missing, but ROCm needs it; the kernel's KFD has the GPUs.",
         subject=Subject(kind="node", id="/dev/kfd"),
         evidence=evidence(machine, ("kfd.nodes", "nodes", "rocm", "torch.build")),
-        remedies=(
-            command("Let udev create the device node again.", Scope.HOST, "udevadm", "trigger", "-c", "add", root=True),
-        ),
+        remedies=(way(_AGAIN, Scope.HOST, REBOOT, root=True, reboot=True, risk=STOPS_NODE),),
         verify=("ls", "-l", "/dev/kfd"),
     )
 
@@ -212,14 +214,8 @@ def _no_group_at_all(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
 
 
 _SEES_NONE = (
-    *(
-        "torch-cannot-use-gpu-webui",
-        "torch-reports-no-gpu",
-        "torch-reports-no-hip-gpu",
-        "hip-no-device",
-        "hip-no-device-code",
-    ),
-    *("hsa-init-out-of-resources", "kfd-open-permission", "kfd-denied"),
+    *("torch-cannot-use-gpu-webui", "torch-reports-no-gpu", "torch-reports-no-hip-gpu", "hip-no-device"),
+    *("hip-no-device-code", "hsa-init-out-of-resources", "kfd-open-permission", "kfd-denied"),
 )
 
 

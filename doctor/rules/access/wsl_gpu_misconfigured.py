@@ -12,6 +12,7 @@ from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.blas_support import rocm_of
 from doctor.rules.lib.error_texts import pointing_to
 from doctor.rules.lib.hardware import has_no, vendors_there
+from doctor.rules.lib.packages import family
 from doctor.versions import Dotted
 
 RULE = Rule(
@@ -190,12 +191,15 @@ def _shadowed(machine: Snapshot) -> Iterator[Finding]:
     taken = machine.nvidia_driver.libcuda
     if not taken.version or machine.container.inside:
         return
-    remove = step("Remove the packages nvidia-driver-*, libnvidia-* and libcuda1 (Debian, Ubuntu: `apt purge`).")
+    find = {"apt": ("dpkg-query", "-S", "libcuda.so.1"), "dnf": ("rpm", "-qf", taken.path or "libcuda.so.1")}
+    owner = step("Find the package that brought it (PACKAGE below).", *find.get(family(machine) or "", ()))
+    argv = ("apt-get", "purge", "--yes", "PACKAGE") if family(machine) == "apt" else ()
+    remove = step("Remove it, and the packages nvidia-driver-* beside it.", *argv)
     yield Finding(
         summary=f"A Linux driver's libcuda ({taken.version}) hides the one of WSL: {taken.path}."[:180],
         subject=Subject(kind="library", id="libcuda.so.1"),
         evidence=evidence(machine, ("host.wsl", "nvidia_driver.libcuda.path", "nvidia_driver.libcuda.version")),
-        remedies=(way("Remove the Linux driver from the WSL distribution.", Scope.DRIVER, remove, root=True),),
+        remedies=(way("Remove the Linux driver from the WSL distribution.", Scope.DRIVER, owner, remove, root=True),),
         verify=("nvidia-smi",),
     )
 

@@ -70,7 +70,7 @@ def _keep_out(machine: Snapshot) -> Remedy:
         reboot=True,
         risk=commands.JOBS_STOP,
         vendor="nvidia",
-        undo=(ways.step("Remove the file, rebuild the initramfs and reboot.", "rm", file),),
+        undo=(ways.step("Remove the file.", "rm", file), commands.initramfs(machine), commands.REBOOT),
     )
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from doctor.facts import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
-from doctor.rules.lib.advice import step, way
+from doctor.rules.lib.advice import STOPS_NODE, step, way, writes
 from doctor.rules.lib.arguments import Knowledge, Profile
-from doctor.rules.lib.boot import module_option
+from doctor.rules.lib.commands import REBOOT
 from doctor.rules.lib.container_advice import recreate
 
 RULE = Rule(
@@ -58,7 +58,18 @@ _START = way(
     risk="a restart stops jobs that share memory between nodes",
     vendor="nvidia",
 )
-_CHANNEL = module_option("Let the driver create IMEX channel 0, then reboot.", "nvidia", "NVreg_CreateImexChannel0=1")
+_OPTION = "/etc/modprobe.d/nvidia-NVreg_CreateImexChannel0.conf"
+_CHANNEL = way(
+    "Let the driver create IMEX channel 0, then reboot.",
+    Scope.DRIVER,
+    writes(_OPTION, "options nvidia NVreg_CreateImexChannel0=1"),
+    REBOOT,
+    root=True,
+    reboot=True,
+    risk=STOPS_NODE,
+    undo=(step("Remove the file.", "rm", _OPTION), REBOOT),
+    vendor="nvidia",
+)
 
 
 def _pass(machine: Snapshot) -> Remedy:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject
+from doctor.flags import grammars
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import run_line
 from doctor.rules.lib.advice import set_to, unset
@@ -79,38 +80,19 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         if fault is None:
             continue
         severity, why = fault
+        fix = set_to(machine, f"Set {instead} instead.", **{instead: value[:120]}) if instead else unset(machine, name)
         yield Finding(
-            summary=f"{name}={(value or '')[:60]}: {why}.",
+            summary=f"{name}={value[:60]}: {why}.",
             severity=severity,
             suspect=4 if severity is Severity.INFO else 0,
             subject=Subject(kind="variable", id=name),
-            evidence=(Evidence(text=f"{name}={(value or '')[:120]}", source=machine.source(f"environment[{name}]")),),
-            remedies=(unset(machine, name) if instead is None else _renamed(machine, instead, value or ""),),
+            evidence=(Evidence(text=f"{name}={value[:120]}", source=machine.source(f"environment[{name}]")),),
+            remedies=(fix,),
         )
 
 
 _NAMES = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF")
-_OPTIONS = frozenset(
-    (
-        *(
-            "max_split_size_mb",
-            "roundup_power2_divisions",
-            "roundup_bypass_threshold_mb",
-            "garbage_collection_threshold",
-        ),
-        *("backend", "expandable_segments", "release_lock_on_cudamalloc", "release_lock_on_hipmalloc"),
-        *("pinned_use_cuda_host_register", "pinned_use_hip_host_register", "pinned_num_register_threads"),
-        *("pinned_use_background_threads", "max_non_split_rounding_mb", "pinned_reserve_segment_size_mb"),
-        *("graph_capture_record_stream_reuse", "per_process_memory_fraction", "large_segment_size_mb"),
-        *("pinned_max_register_threads", "throw_on_cudamalloc_oom", "enable_annotate_oom"),
-    )
-)
-"""torch 2.13 c10/cuda/CUDAAllocatorConfig.h, c10/core/AllocatorConfig.h, and the names of older releases."""
 _FAILS = ("cuda-driver-error", "expandable-segments", "allocator-option-unknown", "cuda-unknown-999")
-
-
-def _renamed(machine: Snapshot, name: str, value: str) -> Remedy:
-    return set_to(machine, f"Set {name} instead.", **{name: value[:120]})
 
 
 def _unread(machine: Snapshot, name: str) -> str | None:
@@ -119,31 +101,19 @@ def _unread(machine: Snapshot, name: str) -> str | None:
     version = machine.torch.version
     if name != "PYTORCH_ALLOC_CONF" or not version or not Dotted(version) < Dotted("2.10"):
         return None
-    if (machine.environment or {}).get("PYTORCH_CUDA_ALLOC_CONF") or (machine.environment or {}).get(
-        "PYTORCH_HIP_ALLOC_CONF"
-    ):
+    if any((machine.environment or {}).get(other) for other in _NAMES[1:]):
         return None
     return "PYTORCH_HIP_ALLOC_CONF" if machine.torch.build == "rocm" else "PYTORCH_CUDA_ALLOC_CONF"
 
 
-def _pairs(value: str) -> list[tuple[str, str]]:
-    parts = re.sub(r"\[[^\]]{0,200}\]", "", value).split(",")
-    return [(name, text) for name, _, text in (part.partition(":") for part in parts if part.strip())]
-
-
 def _fault(machine: Snapshot, value: str) -> tuple[Severity, str] | None:
-    pairs = _pairs(value)
-    unknown = next((name.strip() for name, _ in pairs if name.strip() not in _OPTIONS), None)
-    if unknown is not None:
-        return Severity.WARNING, f"torch has no option {unknown[:40]}"
-    wanted = {name.strip(): text.strip() for name, text in pairs}.get("expandable_segments")
-    if wanted is None or wanted == "False":
-        return None
-    if wanted != "True":
-        return Severity.WARNING, "expandable_segments must be exactly True or False"
-    return _expandable(machine)
+    reading = grammars.read("torch_alloc_conf", value)
+    if reading and reading.state != "taken":
+        return Severity.WARNING, f"it {reading.says}" if reading.says.startswith("has ") else reading.says
+    return _expandable(machine) if _TAKEN.search(value) else None
 
 
+_TAKEN = Lazy(r"expandable_segments\s*:\s*True")
 _TRIED = Lazy(r"Tried to allocate (?P<size>\d{1,4}(?:\.\d{1,2})?) (?P<unit>[GM]iB)")
 _HELD = Lazy(r"(?P<size>\d{1,4}(?:\.\d{1,2})?) (?P<unit>[GM]iB) is reserved by PyTorch but unallocated")
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject
 from doctor.flags import spelling
 from doctor.flags.situation import Situation
-from doctor.knowledge.store import table
-from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import run_line, work_done
 from doctor.rules.lib.advice import by_hand, set_to, unset
 from doctor.rules.lib.error_texts import pointing_to
@@ -82,14 +79,13 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     for name, value in (machine.environment or {}).items():
-        gone, meant = _gone(machine, name), _meant(name)
+        gone, meant = _gone(machine, name), spelling.nearest(name)
         printed = _is_named(machine, name, "env-renamed")
         refused = printed
-        why, strength = gone or _slip(name), 4 if not gone or refused or _is_missed(machine, name) else 0
+        why = gone.why if gone else f"the correct name is {meant}" if meant else None
+        strength = 4 if not gone or refused or _is_missed(machine, name) else 0
         if not why and printed:
             why, strength = "the program reports the name as unknown", 4
-        if not why and run_line.from_text(machine, "environment"):
-            why, strength = _words_differ(name), 1
         # where what is gone is turned off, all is as it was meant
         off = gone and not refused and value.strip().lower() in _OFF
         pasted = run_line.from_text(machine, "environment") and not off
@@ -146,77 +142,13 @@ _HIDES = "_VISIBLE_DEVICES"
 """A slip in such a name is never without effect: every GPU is taken, the first one most."""
 
 
-_FAMILY = Lazy(
-    r"(?:HSA|HIP|ROCR|AMD|NCCL|RCCL|CUDA|NVIDIA|VLLM|PYTORCH|TORCH|MIOPEN|ROCBLAS|HIPBLASLT|TRITON|SGLANG|FLASH|NVTE|UCX)_"
-)
-_LONGEST = 60
-
-
-def _gone(machine: Snapshot, name: str) -> str | None:
+def _gone(machine: Snapshot, name: str) -> spelling.Gone | None:
     """Removed, renamed without the old name being read, or never there; for the version at hand where one is known."""
-    gone = spelling.no_longer_read(name, Situation(machine.environment or {}, machine))
-    return gone[0] if gone else None
-
-
-def _gone_surely(machine: Snapshot, name: str) -> bool:
-    """The same, where the release at hand is known or no release ever read it."""
-    gone = spelling.no_longer_read(name, Situation(machine.environment or {}, machine))
-    return gone is not None and gone.sure
+    return spelling.no_longer_read(name, Situation(machine.environment or {}, machine))
 
 
 def _is_missed(machine: Snapshot, name: str) -> bool:
     """Whether what an old name was set for is missed: nothing at hand reads it, and today's name is not set."""
     today = {row.get("use") for row in spelling.gone(name)}
-    return _gone_surely(machine, name) and today.isdisjoint(machine.environment or {})
-
-
-def _slip(name: str) -> str | None:
-    meant = _meant(name)
-    return f"the correct name is {meant}" if meant else None
-
-
-def _meant(name: str) -> str | None:
-    """The name that is read, where this one has one letter too many, too few or wrong, in a family that is known."""
-    if not _FAMILY.match(name) or len(name) > _LONGEST or name in _known():
-        return None
-    return next((other for other in _known() if abs(len(other) - len(name)) <= 1 and _one_apart(name, other)), None)
-
-
-def _words_differ(name: str) -> str | None:
-    """The words of a name that is read in another order, or with one word more or less: a guess, for texts."""
-    if not name.startswith(_LISTED) or len(name) > _LONGEST or name in _known() or _OF_FORKS.fullmatch(name):
-        return None
-    words = sorted(name.split("_"))
-    if len(words) < _FEWEST:
-        return None
-    for other in sorted(_known()):
-        theirs = other.split("_")
-        if theirs[0] == name.split("_")[0] and sorted(theirs) == words:
-            return f"the correct name is {other}"
-    more = [o for o in sorted(_known()) if len(o.split("_")) == len(words) + 1 and not set(words) - set(o.split("_"))]
-    return f"{more[0]} is a similar name that works" if len(more) == 1 else None
-
-
-_OF_FORKS = Lazy(r"VLLM_FP8_(?:(?:ACT_|WEIGHT_)?PADDING|REDUCE_CONV)")
-"""What AMD's own vLLM reads, of which the images rocm/vllm are made (ROCm/vllm vllm/envs.py)."""
-_FEWEST = 3
-_LISTED = ("HSA_", "HIP_", "ROCR_", "CUDA_", "NCCL_", "RCCL_", "VLLM_", "PYTORCH_", "TORCH_")
-"""Families whose names are known in full."""
-
-
-@cache
-def _known() -> frozenset[str]:
-    rows = table("flags/known_names").values()
-    renamed = (row["name"] for row in table("flags/renames").values())
-    return frozenset(n for row in rows for n in row["names"]) | frozenset(renamed)
-
-
-def _one_apart(a: str, b: str) -> bool:
-    """Whether one insertion, deletion, change or exchange of neighbours makes one name of the other."""
-    short, long = sorted((a, b), key=len)
-    at = next((n for n, (x, y) in enumerate(zip(short, long, strict=False)) if x != y), len(short))
-    if len(short) == len(long):
-        if short[at : at + 2] == long[at : at + 2][::-1] and short[at + 2 :] == long[at + 2 :]:
-            return short != long
-        return short[at + 1 :] == long[at + 1 :] and short != long
-    return short[at:] == long[at + 1 :]
+    gone = _gone(machine, name)
+    return gone is not None and gone.sure and today.isdisjoint(machine.environment or {})

@@ -15,6 +15,7 @@ from doctor.rules.lib.flags_read import evaluated
 from doctor.rules.lib.gpu_identity import of_slurm, strangers
 from doctor.rules.lib.hardware import has_no, nodes_of, vendors_there
 from doctor.rules.lib.python_packages import package
+from doctor.rules.lib.torch_install import python_of
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -327,7 +328,7 @@ def _finding(machine: Snapshot, name: str, summary: str, severity: Severity, env
         subject=Subject(kind="variable", id=name),
         evidence=tuple(Evidence(text=f"{n}={env[n][:80]}", source="environment") for n in shown),
         remedies=(_remedy(machine, name),),
-        verify=("env", "-u", name, "python3", "-c", "import torch; print(torch.cuda.device_count())"),
+        verify=("env", "-u", name, python_of(machine), "-c", "import torch; print(torch.cuda.device_count())"),
     )
 
 

@@ -73,7 +73,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             chosen = not prohibited and not refused and from_text(machine, f"gpus[{gpu.key}].compute_mode")
             yield Finding(
                 severity=Severity.INFO if chosen else Severity.ERROR,
-                summary=f"GPU {gpu.key}: compute mode {gpu.compute_mode[:40]} blocks {blocked}.",
+                summary=f"GPU {gpu.key}: compute mode {gpu.compute_mode.split(' (')[0][:40]} blocks {blocked}.",
                 subject=Subject(kind="gpu", id=gpu.key),
                 evidence=evidence(machine, [f"gpus[{gpu.key}].compute_mode", f"gpus[{gpu.key}].processes"]),
                 remedies=(_default(gpu.pci_address),),

@@ -12,6 +12,16 @@ Where = Literal["host", "container", "environment"]
 STOPS_CONTAINER = "recreates the container; data outside volumes is lost"
 
 
+def sentence(text: str) -> str:
+    """With a capital and a full stop; `hipBLASLt` and `libtorch_hip.so` keep their first letter.
+
+    >>> sentence("stores are lost"), sentence("hipBLASLt is slower")
+    ('Stores are lost.', 'hipBLASLt is slower.')
+    """
+    first = text.split(" ", 1)[0]
+    return f"{text[:1].upper() if first.isalpha() and first.islower() else text[:1]}{text[1:]}."
+
+
 def step(text: str, *argv: str, where: Where = "host") -> Step:
     """One step; without words of a command it is something to do by hand."""
     return Step(text=text, command=argv or None, where=where)

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Remedy, Scope, Severity, Step, Subject, evidence
+from doctor.findings import Finding, Scope, Severity, Subject, evidence
 from doctor.knowledge.store import table
+from doctor.rules.lib.advice import by_hand, sentence
 from doctor.versions import Dotted
 
 _SEVERITY = {"certain": Severity.ERROR, "likely": Severity.WARNING, "possible": Severity.INFO}
@@ -71,17 +72,16 @@ def known_faults(machine: Snapshot, rule: str) -> Iterator[Finding]:
         yield Finding(
             severity=_SEVERITY[sure],
             suspect=fault.sure == "possible",
-            summary=f"{fault.what[:1].upper()}{fault.what[1:]}.",
+            summary=sentence(fault.what),
             subject=Subject(kind="driver", id="nvidia" if fault.nvidia else "amdgpu"),
             evidence=evidence(machine, facts),
             remedies=(
-                Remedy(
-                    title=fault.fix,
-                    scope=Scope.DRIVER,
-                    steps=(Step(text=fault.fix),),
+                by_hand(
+                    fault.fix,
+                    Scope.DRIVER,
+                    undo="Reinstall the old release, then reboot.",
                     root=True,
                     reboot=True,
-                    undo=(Step(text="Reinstall the old release, then reboot."),),
                     vendor="nvidia" if fault.nvidia else "amd",
                 ),
             ),

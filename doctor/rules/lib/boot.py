@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from doctor.facts import Snapshot
 from doctor.findings import Expect, Remedy, Scope, Step
-from doctor.rules.lib.advice import STOPS_NODE, step, writes
+from doctor.rules.lib.advice import STOPS_NODE, step, way, writes
 from doctor.rules.lib.commands import REBOOT
 from doctor.rules.lib.packages import host_family
 
@@ -29,11 +31,12 @@ def without_argument(machine: Snapshot, argument: str) -> Remedy:
     """Take an argument off the kernel's command line, by the distribution's own tool where it has one."""
     tool = host_family(machine) in ("dnf", "zypper")
     add, remove = _by_tool(machine, argument)
-    by_hand = step(f"Delete `{argument}` from GRUB_CMDLINE_LINUX in /etc/default/grub (or your boot loader's entry).")
-    return Remedy(
-        title=f"Remove {argument} from the kernel command line.",
-        scope=Scope.DRIVER,
-        steps=(*(remove if tool else (by_hand, *add[1:])), REBOOT),
+    by_hand = step(f"Delete `{argument}` from the GRUB_CMDLINE_LINUX lines of /etc/default/grub (or your boot entry).")
+    return way(
+        f"Remove {argument} from the kernel command line.",
+        Scope.DRIVER,
+        *(remove if tool else (by_hand, *add[1:])),
+        REBOOT,
         root=True,
         reboot=True,
         risk=STOPS_NODE,
@@ -76,28 +79,7 @@ def _by_tool(machine: Snapshot, argument: str) -> tuple[tuple[Step, ...], tuple[
     return (step(add[0].upper() + add[1:]), write), (step(f"Remove {argument} there again."),)
 
 
-def module_option(title: str, module: str, option: str, *, reboot: bool = True) -> Remedy:
-    """An option of a kernel module, kept in /etc/modprobe.d."""
-    file = f"/etc/modprobe.d/{module}-{option.partition('=')[0]}.conf"
-    steps = (writes(file, f"options {module} {option}"), *((REBOOT,) if reboot else ()))
-    return Remedy(
-        title=title,
-        scope=Scope.DRIVER,
-        steps=steps,
-        root=True,
-        reboot=reboot,
-        risk=STOPS_NODE if reboot else None,
-        undo=(step("Remove the file, then reboot.", "rm", file),),
-        vendor="amd" if module in ("amdgpu", "ttm") else "nvidia" if module.startswith("nvidia") else None,
-    )
-
-
-def service(title: str, name: str, scope: Scope = Scope.HOST, vendor: str | None = None, **more: object) -> Remedy:
+def service(title: str, name: str, scope: Scope = Scope.HOST, vendor: str | None = None, **more: Any) -> Remedy:
     """Start a service of the host now and at each boot."""
-    return Remedy.model_validate(
-        {
-            "title": title, "scope": scope, "root": True, "vendor": vendor, **more,
-            "steps": (step(f"Start {name} now and at each boot.", "systemctl", "enable", "--now", name),),
-            "undo": (step("Stop it.", "systemctl", "disable", "--now", name),),
-        }
-    )  # fmt: skip
+    start = step(f"Start {name} now and at each boot.", "systemctl", "enable", "--now", name)
+    return way(title, scope, start, root=True, vendor=vendor, **more)

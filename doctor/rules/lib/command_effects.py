@@ -66,8 +66,8 @@ def changes(argv: Words) -> bool:
         return rest[:1] == ("restart",)
     if program == "kubectl":
         return rest[:1] not in (("describe",), ("get",), ("logs",))
-    if program == "apt-get":
-        return rest[:1] != ("update",)
+    if program in ("apt-get", "zypper"):
+        return rest[-1:] not in (("update",), ("refresh",))
     if program == "dkms":
         return rest[:1] != ("status",)
     if program == "ldconfig":
@@ -181,7 +181,7 @@ def _packages(program: str) -> Callable[[Words, Snapshot], Words | str]:
             if "addlock" in rest:
                 return ("zypper", "removelock", *rest[rest.index("addlock") + 1 :])
             if "addrepo" in rest:
-                return ("zypper", "removerepo", rest[-1])
+                return ("zypper", "removerepo", rest[-1].rpartition("/")[2].removesuffix(".repo"))
             return ("zypper", "--non-interactive", "remove", *[name for name in names if name != "install"])
         return "Install the old package again: `pacman -U` with its file in /var/cache/pacman/pkg."
 
@@ -198,7 +198,8 @@ def _dnf(rest: Words, _machine: Snapshot) -> Words | str:
     if rest[:1] == ("config-manager",):
         name = rest[-1].rpartition("/")[2]
         return ("rm", f"/etc/yum.repos.d/{name}")
-    return ("dnf", "history", "undo", "last")
+    names = [word.rpartition("/")[2].partition("-latest-")[0] for word in rest[1:] if not word.startswith("-")]
+    return ("dnf", "remove", "--assumeyes", *names)
 
 
 def _usermod(rest: Words, _machine: Snapshot) -> Words | str:
@@ -260,6 +261,7 @@ _UNDO: dict[str, Callable[[Words, Snapshot], Words | str]] = {
     "dkms": lambda rest, _m: ("dkms", "remove", *rest[1:]) if "-m" in rest else "Remove the module with `dkms remove`.",
     "dpkg": lambda rest, _m: ("dpkg", "--purge", rest[-1].rpartition("/")[2].partition("_")[0]),
     "curl": lambda rest, _m: ("rm", rest[rest.index("--output") + 1]) if "--output" in rest else _GONE,
+    "SUSEConnect": lambda rest, _m: ("SUSEConnect", "-d", *rest),
     "groupadd": lambda rest, _m: ("groupdel", rest[-1]),
     "setsebool": lambda rest, _m: ("setsebool", "-P", f"{rest[-1].partition('=')[0]}=false"),
     "cpupower": lambda _rest, _m: "Set the old governor again; `cpupower frequency-info` shows it before this step.",

@@ -8,14 +8,15 @@ rocm.docs.amd.com/projects/install-on-linux, as of 2026-09).
 
 from __future__ import annotations
 
-import re
-from typing import Any, Literal
+from typing import Literal
 
 from doctor.facts import Snapshot
 from doctor.findings import Remedy, Scope, Step
 from doctor.rules.lib import nvidia_packages, presence, repositories
+from doctor.rules.lib.advice import step, way
+from doctor.rules.lib.command_effects import undo_of
 from doctor.rules.lib.nvidia_packages import GUIDE
-from doctor.rules.lib.packages import host_family, install
+from doctor.rules.lib.packages import host_family, install, kernel_headers
 from doctor.versions import Dotted
 
 NVIDIA_BRANCH = "580"
@@ -34,6 +35,7 @@ def in_wsl(machine: Snapshot) -> bool:
 
 
 JOBS_STOP = "stops every GPU job on the node"
+_WITH_REBOOT = {"root": True, "reboot": True, "risk": JOBS_STOP}
 REBOOT = Step(text="Reboot.", command=("systemctl", "reboot"))
 
 
@@ -44,14 +46,9 @@ def reboot(text: str = "Reboot.") -> Step:
 
 def load_module(name: str, title: str | None = None) -> Remedy:
     """`modprobe NAME` on the host."""
-    return Remedy(
-        title=title or f"Load the kernel module {name}.",
-        scope=Scope.DRIVER,
-        steps=(Step(text=f"Load {name}; if that fails, `dmesg` shows why.", command=("modprobe", name)),),
-        undo=(Step(text="Unload it.", command=("modprobe", "-r", name)),),
-        root=True,
-        vendor="amd" if name == "amdgpu" else "nvidia" if name.startswith("nvidia") else None,
-    )
+    load = step(f"Load {name}; if that fails, `dmesg` shows why.", "modprobe", name)
+    vendor = "amd" if name == "amdgpu" else "nvidia" if name.startswith("nvidia") else None
+    return way(title or f"Load the kernel module {name}.", Scope.DRIVER, load, root=True, vendor=vendor)
 
 
 def nvidia_branch(at_least: str | None = None) -> str:
@@ -100,15 +97,13 @@ _FROM_TURING = ", for Turing and newer GPUs"
 
 
 def _on_windows() -> Remedy:
-    return Remedy(
-        title="Update the NVIDIA driver on Windows; WSL uses it too. Do not install one inside WSL.",
-        scope=Scope.DRIVER,
-        steps=(
-            Step(text="On Windows, install the current driver: https://www.nvidia.com/drivers"),
-            Step(text="Restart WSL (in Windows).", command=("wsl.exe", "--shutdown")),
-        ),
+    return way(
+        "Update the NVIDIA driver on Windows; WSL uses it too. Do not install one inside WSL.",
+        Scope.DRIVER,
+        step("On Windows, install the current driver: https://www.nvidia.com/drivers"),
+        step("Restart WSL (in Windows).", "wsl.exe", "--shutdown"),
         risk="stops every WSL distribution",
-        undo=(Step(text="On Windows, install the old driver again."),),
+        undo=(step("On Windows, install the old driver again."),),
         vendor="nvidia",
     )
 
@@ -131,8 +126,8 @@ def _driver(
 ) -> Remedy:
     return Remedy.model_validate(
         {
-            "title": title, "scope": Scope.DRIVER, "steps": steps, "root": True, "reboot": True, "risk": JOBS_STOP,
-            "for": system, "keeps": keeps, "vendor": "nvidia",
+            **_WITH_REBOOT, "title": title, "scope": Scope.DRIVER, "steps": steps, "for": system, "keeps": keeps,
+            "vendor": "nvidia",
             "undo": (Step(text=_BACK if machine.nvidia_driver.version else _REMOVE),),
         }
     )  # fmt: skip
@@ -144,23 +139,18 @@ _BACK, _REMOVE = "Install the old branch again the same way, then reboot.", "Rem
 def amdgpu_driver(machine: Snapshot) -> tuple[Remedy, ...]:
     """AMD's DKMS driver where AMD builds it; the kernel's own elsewhere."""
     manager = host_family(machine)
-    common: dict[str, Any] = {
-        "scope": Scope.DRIVER,
-        "root": True,
-        "reboot": True,
-        "risk": JOBS_STOP,
-        "vendor": "amd",
-        "undo": (Step(text="Remove amdgpu-dkms, then reboot into the kernel's own driver."),),
-    }
     row = nvidia_packages.distribution(machine)
-    if row.amd_repository if row else manager in ("apt", "dnf", "zypper"):
+    if (row.amd_repository if row else manager != "pacman") and (argv := install(manager, "amdgpu-dkms")):
         release = _amdgpu_release(machine)
-        argv = install(manager, "amdgpu-dkms")
-        steps = (*repositories.amdgpu(machine, release), Step(text="Install amdgpu-dkms.", command=argv), REBOOT)
-        title = f"Install AMD's driver package amdgpu-dkms {release}."
-        return (
-            Remedy.model_validate({**common, "title": title, "steps": steps, "for": machine.os.name or machine.os.id}),
-        )
+        back = undo_of(argv, machine)
+        whole = {
+            "title": f"Install AMD's driver package amdgpu-dkms {release}.",
+            **_WITH_REBOOT, "scope": Scope.DRIVER, "vendor": "amd",
+            "steps": (*repositories.amdgpu(machine, release), Step(text="Install amdgpu-dkms.", command=argv), REBOOT),
+            "for": machine.os.name or machine.os.id,
+            "undo": (back, reboot("Reboot into the kernel's own driver.")),
+        }  # fmt: skip
+        return (Remedy.model_validate(whole),)
     return (amdgpu_firmware(machine, "Install the kernel's amdgpu module and the GPU's firmware"),)
 
 
@@ -180,20 +170,21 @@ def amdgpu_firmware(machine: Snapshot, title: str = "Install the newest firmware
     """The distribution's package of AMD's firmware, the initramfs that carries it, and a reboot."""
     manager = host_family(machine)
     package = _FIRMWARE.get(manager or "")
-    if machine.os.id == "ubuntu":
+    row = nvidia_packages.distribution(machine)
+    if machine.os.id == "ubuntu" or (row and row.id in ("rhel-8", "rhel-9")):  # they do not split it
         package = "linux-firmware"
+    elif manager == "dnf" and machine.os.id != "fedora" and not (row and row.id == "rhel-10"):
+        package = None
     argv = install(manager, package) if package else None
     text = f"Install {package}." if argv else "Install the distribution's package of AMD's firmware (linux-firmware)."
-    return Remedy(
-        title=f"{title}{' on the host' if in_container(machine) else ''}, then reboot.",
-        scope=Scope.DRIVER,
-        steps=(Step(text=text, command=argv), initramfs(machine), REBOOT),
-        root=True,
-        reboot=True,
-        risk=JOBS_STOP,
+    return way(
+        f"{title}{' on the host' if in_container(machine) else ''}, then reboot.",
+        Scope.DRIVER,
+        *(Step(text=text, command=argv), initramfs(machine), REBOOT),
+        **_WITH_REBOOT,
         vendor="amd",
         for_=machine.os.name or machine.os.id if argv else None,
-        undo=(Step(text="Install the old version of the package again, rebuild the initramfs, reboot."),),
+        undo=(step("Install the old version of the package again, rebuild the initramfs, reboot."),),
     )
 
 
@@ -220,17 +211,7 @@ _INITRAMFS = {
 
 def rebuild_modules(machine: Snapshot) -> Remedy:
     """Build all DKMS modules for the running kernel."""
-    release = machine.kernel.release
-    known = release if release and re.fullmatch(r"\d[\w.+~-]*", release) and not in_container(machine) else None
-    manager = host_family(machine)
-    package = {"apt": f"linux-headers-{known}", "dnf": f"kernel-devel-{known}"}.get(manager or "")
-    headers = install(manager, package) if known and package else None
-    return Remedy(
-        title="Build the DKMS modules for the running kernel.",
-        scope=Scope.DRIVER,
-        steps=(
-            Step(text=f"Install the headers of kernel {(known or 'RELEASE (`uname -r`)')[:60]}.", command=headers),
-            Step(text="Build the modules.", command=("dkms", "autoinstall", "-k", known) if known else None),
-        ),
-        root=True,
-    )
+    headers = kernel_headers(machine)
+    build = ("dkms", "autoinstall", "-k", str(machine.kernel.release)) if headers.command else None
+    steps = (headers, Step(text="Build the modules.", command=build))
+    return way("Build the DKMS modules for the running kernel.", Scope.DRIVER, *steps, root=True)

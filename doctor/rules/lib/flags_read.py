@@ -2,7 +2,7 @@
 
 A check adds what is a fault for sure: a text that a parser takes for something else, a name that nothing reads, an
 interaction that was checked against the component's code. Notes, suppositions and the rest are `doctor env`'s alone. A
-pasted text shows some variables only and not what they are for: there the lint gives evidence and adds no finding.
+pasted text shows some variables only and not what they are for: there the lint adds no finding.
 """
 
 from __future__ import annotations
@@ -26,13 +26,10 @@ _last: list[tuple[Snapshot, tuple[Finding, ...]]] = []
 
 
 def evaluated(machine: Snapshot, rule: str, own: Iterable[Finding] = ()) -> Iterator[Finding]:
-    """The rule's own findings with the lint's evidence, then those that only the lint has."""
+    """The rule's own findings, then those on other variables that only the lint has."""
     linted = {f.subject.id: f for f in _linted(machine) if f.rule == rule}
     for finding in own:
-        same = linted.pop(finding.subject.id, None)
-        if same is not None:
-            more = tuple(e for e in same.evidence if e not in finding.evidence and "=" not in e.text.split(":")[0])
-            finding = finding.model_copy(update={"evidence": (*finding.evidence, *more)})
+        linted.pop(finding.subject.id, None)
         yield finding
     if not run_line.from_text(machine, "environment"):
         yield from (finding for finding in linted.values() if _is_sure(finding))

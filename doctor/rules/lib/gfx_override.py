@@ -10,8 +10,17 @@ from doctor.facts.snapshot import Snapshot
 from doctor.findings import Expect, Remedy, Scope
 from doctor.knowledge.gfx_support import support_of, wheel_of
 from doctor.knowledge.overrides import override_of
-from doctor.rules.lib.advice import step, way
-from doctor.rules.lib.torch_install import INDEX, install, python_of, solved, torch_again
+from doctor.rules.lib.advice import looks, step, way
+from doctor.rules.lib.torch_install import (
+    REPLACES,
+    install,
+    install_torch,
+    python_of,
+    release_of,
+    see_gpu,
+    solved,
+    undo_torch,
+)
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -29,22 +38,18 @@ def remedies(machine: Snapshot, kb: Knowledge, gfx: str) -> tuple[Remedy, ...]:
 
 def _native(machine: Snapshot, kb: Knowledge, gfx: str) -> Iterator[Remedy]:
     """A build on PyTorch's index that has code for the target."""
-    if solved(machine, "amd"):
-        yield install(machine, "amd")
+    if (found := solved(machine, "amd")) and found.build:
+        same = machine.torch.version == f"{found.build.version}+{found.build.tag}"
+        title = f"Test the torch that is installed: its build has code for {gfx[:20]}."
+        yield looks(title, *see_gpu(machine), where="environment") if same else install(machine, "amd")
         return
-    newest = wheel_of(kb, gfx, _release(machine))
+    newest = wheel_of(kb, gfx, release_of(machine))
     if newest is None or gfx in (machine.torch.arch_list or ()):
         return
     version, tag = newest
-    argv = (python_of(machine), "-m", "pip", "install", "--force-reinstall", "--index-url", f"{INDEX}/{tag}")
-    replace = step("Replace torch.", *argv, f"torch=={version}", where="environment")
+    replace = install_torch(machine, tag, f"torch=={version}")
     title = f"Install torch {version} for ROCm ({tag}), which has code for {gfx[:20]}."
-    risk = "replaces torch and the packages that it pins in this environment"
-    yield way(title, Scope.ENVIRONMENT, replace, risk=risk, vendor="amd")
-
-
-def _release(machine: Snapshot) -> str | None:
-    return (machine.torch.version or "").partition("+")[0] or None
+    yield way(title, Scope.ENVIRONMENT, *replace, risk=REPLACES, undo=undo_torch(machine), vendor="amd")
 
 
 def _override(machine: Snapshot, kb: Knowledge, gfx: str) -> Iterator[Remedy]:
@@ -52,25 +57,23 @@ def _override(machine: Snapshot, kb: Knowledge, gfx: str) -> Iterator[Remedy]:
     archs = machine.torch.arch_list
     if row is None or not row.value or not row.target:
         return
-    known = override(machine, row)
-    if not archs or row.target in archs:
-        yield known
-    elif newest := wheel_of(kb, row.target, _release(machine)):
+    if row.target in (archs or (row.target,)) and machine.torch.installed is not False:
+        yield override(machine, row)
+    elif newest := wheel_of(kb, row.target, release_of(machine)):
         version, tag = newest
-        argv = (python_of(machine), "-m", "pip", "install", "--force-reinstall", "--index-url", f"{INDEX}/{tag}")
-        first = step(f"Install torch {version}, which has code for {row.target}; the one here has none.",
-                     *argv, f"torch=={version}", where="environment")  # fmt: skip
-        back = step("Install the old torch again.", *argv[:4], *torch_again(machine), where="environment")
-        whole = {"steps": (first, *known.steps), "undo": (*known.undo, back), "scope": Scope.ENVIRONMENT, "effect": ()}
+        first = install_torch(machine, tag, f"torch=={version}")
+        known = override(machine, row, (first[-1].command or ())[:1])
+        undo = (*known.undo, *undo_torch(machine))
+        whole = {"steps": (*first, *known.steps), "undo": undo, "scope": Scope.ENVIRONMENT, "effect": ()}
         title = f"Install torch {version} ({tag}) and set {NAME}={row.value} (unofficial, AMD does not test this)."
         yield known.model_copy(update={"title": title, **whole})
 
 
-def override(machine: Snapshot, row: Override) -> Remedy:
-    """Try the override, then keep it where the program is started."""
+def override(machine: Snapshot, row: Override, python: tuple[str, ...] = ()) -> Remedy:
+    """Try the override, with that interpreter or the one that is here; then keep it where the program is started."""
     setting = f"{NAME}={row.value}"
     inside = bool(machine.container.inside)
-    test = step("Test it.", "env", setting, python_of(machine), "-c", _TEST, where="environment")
+    test = step("Test it.", "env", setting, *(python or (python_of(machine),)), "-c", _TEST, where="environment")
     where = "the container's settings (`-e`)" if inside else "the shell profile, service unit or job script"
     keep = step(f"If it prints 3, set {setting} in {where}.", where="environment")
     return way(

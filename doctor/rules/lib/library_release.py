@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from doctor.facts import Snapshot
 from doctor.findings import Evidence, Finding, Scope, Severity, Subject, evidence
-from doctor.rules.lib.advice import by_hand
+from doctor.rules.lib.advice import by_hand, sentence
 from doctor.rules.lib.error_texts import failing, pointing_to
 
 _OF_MEMORY = ("gpu-memory-exhausted",)
@@ -41,7 +41,7 @@ def known_faults(machine: Snapshot, rule: str) -> Iterator[Finding]:
         finding = Finding(
             severity=Severity.WARNING if shown else Severity.INFO,
             suspect=2 if felt and not shown else 0,
-            summary=f"{fault.what[:1].upper()}{fault.what[1:]}.",
+            summary=sentence(fault.what),
             subject=Subject(kind="library", id=fault.id),
             evidence=(
                 *evidence(machine, facts),

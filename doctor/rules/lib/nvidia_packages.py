@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from doctor.facts import Snapshot
 from doctor.findings import Step
 from doctor.redaction.lazy import Lazy
-from doctor.rules.lib.packages import host_family, install, system_ids
+from doctor.rules.lib.packages import READ_SUSE, host_family, install, kernel_headers, system_ids
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -63,8 +63,23 @@ def steps(machine: Snapshot, wanted: Wanted) -> Iterator[Step]:
     elif manager == "zypper":
         yield from _suse(machine, row, wanted)
     else:
-        yield from _repository(machine, row)
+        yield kernel_headers(machine)
+        yield from (*dkms_source(machine, row), *_repository(machine, row))
         yield from _apt(wanted) if manager == "apt" else _dnf(machine, row, wanted)
+
+
+def dkms_source(machine: Snapshot, row: Distribution | None) -> Iterator[Step]:
+    """RHEL and its kin have no dkms of their own (docs.fedoraproject.org/en-US/epel/getting-started); SLES has it in
+    Package Hub (packagehub.suse.com)."""
+    if row and row.id.startswith("rhel-"):
+        url = f"https://dl.fedoraproject.org/pub/epel/epel-release-latest-{row.version}.noarch.rpm"
+        yield Step(text="Add EPEL, which has dkms.", command=("dnf", "install", "--assumeyes", url))
+    elif row and "sles" in row.os and _RELEASE.fullmatch(machine.os.version or ""):
+        module = f"PackageHub/{machine.os.version}/{machine.host.machine or 'x86_64'}"
+        yield Step(text="Add Package Hub, which has dkms.", command=("SUSEConnect", "-p", module))
+
+
+_RELEASE = Lazy(r"\d{1,2}\.\d{1,2}")
 
 
 def own_branch(machine: Snapshot, row: Distribution, wanted: Wanted) -> str | None:
@@ -109,6 +124,7 @@ def _repository(machine: Snapshot, row: Distribution | None) -> Iterator[Step]:
         yield Step(text=f"Add NVIDIA's repository ({skip}).", command=("dnf", "config-manager", *add))
     else:
         yield Step(text=f"Add NVIDIA's repository ({skip}).", command=("zypper", "addrepo", f"{base}/", "cuda"))
+        yield READ_SUSE
 
 
 def _package(wanted: Wanted) -> str:

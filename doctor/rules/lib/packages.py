@@ -6,6 +6,7 @@ import re
 from typing import Literal
 
 from doctor.facts import Snapshot
+from doctor.findings import Step
 
 Family = Literal["apt", "dnf", "zypper", "pacman"]
 _FAMILIES: tuple[tuple[Family, tuple[str, ...]], ...] = (
@@ -47,3 +48,21 @@ def install(manager: Family | None, *packages: str) -> tuple[str, ...] | None:
     if manager is None or not packages or not all(re.fullmatch(r"[A-Za-z0-9@][\w.+:~@-]*", p) for p in packages):
         return None
     return (*_INSTALL[manager], *packages)
+
+
+READ_SUSE = Step(
+    text="Read the package lists, and trust the new repository's key.",
+    command=("zypper", "--gpg-auto-import-keys", "refresh"),
+)
+"""Without it, `--non-interactive` refuses a repository whose key is new."""
+
+
+def kernel_headers(machine: Snapshot) -> Step:
+    """What DKMS builds a module with (ROCm/amdgpu-docs, install/detailed-install/prerequisites)."""
+    release, manager = machine.kernel.release or "", host_family(machine)
+    if not re.fullmatch(r"\d[\w.+~-]*", release) or machine.container.inside:
+        return Step(text="Install the headers of the running kernel (`uname -r`).")
+    kind = "uek-devel" if "uek" in release else "devel"
+    names = {"apt": f"linux-headers-{release}", "dnf": f"kernel-{kind}-{release}", "zypper": "kernel-default-devel"}
+    argv = install(manager, names[manager]) if manager in names else None
+    return Step(text=f"Install the headers of kernel {release[:60]}.", command=argv)

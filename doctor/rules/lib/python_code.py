@@ -113,7 +113,7 @@ def rocblas_kernels(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
                     Evidence(text=f"kernel files for {', '.join(held.gfx or ())}"[:300], source=f"file:{held.key}"),
                     *evidence(machine, (f"gpus[{gpu.key}].arch", "torch.version")),
                 ),
-                remedies=(install(machine, "amd"),),
+                remedies=(install(machine, "amd").model_copy(update={"effect": ()}),),  # the same again: files lack
             )
 
 

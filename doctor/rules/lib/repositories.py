@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from doctor.facts import Snapshot
 from doctor.findings import Step
 from doctor.rules.lib.advice import step, writes
-from doctor.rules.lib.nvidia_packages import distribution
-from doctor.rules.lib.packages import host_family, install
+from doctor.rules.lib.nvidia_packages import distribution, dkms_source
+from doctor.rules.lib.packages import READ_SUSE, host_family, install, kernel_headers
 from doctor.versions import Dotted
 
 _AMD = "https://repo.radeon.com"
@@ -30,11 +30,14 @@ def _fetch(what: str, file: str, url: str) -> Step:
 
 
 def amdgpu(machine: Snapshot, release: str) -> Iterator[Step]:
-    """AMD's repository of one release of amdgpu-dkms; its folder has no last `.0`."""
+    """What amdgpu-dkms is built with, and AMD's repository of one release of it; its folder has no last `.0`."""
     row, version = distribution(machine), machine.os.version or ""
     base = f"{_AMD}/amdgpu/{release.removesuffix('.0')}"
     key = f"{_AMD}/rocm/rocm.gpg.key"
     kind = row.amd_repository if row and Dotted(release) >= _FROM.get(row.id, "0") else None
+    if row and kind:
+        yield kernel_headers(machine)
+        yield from dkms_source(machine, row)
     if row and kind and row.manager == "apt":
         ring = "/etc/apt/keyrings/rocm.asc"
         yield _fetch("the key of AMD's repository", ring, key)
@@ -47,6 +50,8 @@ def amdgpu(machine: Snapshot, release: str) -> Iterator[Step]:
         where = f"{kind}/{'10' if row.version == '10' else version}"
         lines = ("[amdgpu]", "name=amdgpu", f"baseurl={base}/{where}/main/x86_64/", "enabled=1", "gpgcheck=1")
         yield writes(f"/etc/{folder}/amdgpu.repo", *lines, f"gpgkey={key}")
+        if kind == "sle":
+            yield READ_SUSE
     else:
         yield step(f"Add AMD's amdgpu repository for this system: {_AMD_GUIDE}")
 
@@ -66,6 +71,7 @@ def container_toolkit(machine: Snapshot) -> Iterator[Step]:
     elif manager == "zypper":
         url = f"{_TOOLKIT}/stable/rpm/nvidia-container-toolkit.repo"
         yield step("Add NVIDIA's repository.", "zypper", "addrepo", url)
+        yield READ_SUSE
     elif manager is None:
         yield step(f"Add NVIDIA's container toolkit repository: {_TOOLKIT_GUIDE}")
     package = "nvidia-container-toolkit"

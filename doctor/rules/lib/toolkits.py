@@ -6,6 +6,7 @@ from doctor.facts.snapshot import Snapshot
 from doctor.findings import Remedy, Scope, Step
 from doctor.rules.lib.advice import set_to, step, way
 from doctor.rules.lib.packages import family, install
+from doctor.rules.lib.torch_install import python_of
 from doctor.versions import Dotted
 
 
@@ -24,7 +25,7 @@ def toolkit_of_torch(machine: Snapshot, release: str | None = None) -> tuple[Rem
         what = "ROCm" if amd else "CUDA"
         see = f'print(__import__("torch").version.{"hip" if amd else "cuda"})'
         steps = (
-            step(f"Show {what}'s release that torch was built with.", "python3", "-c", see),
+            step(f"Show {what}'s release that torch was built with.", python_of(machine), "-c", see),
             step(f"Install that release's toolkit and compile with {name} set to its folder.", where="environment"),
         )
         back = (step(f"Restore the old value of {name}.", where="environment"),)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Remedy, Scope, Step
+from doctor.findings import Expect, Remedy, Scope, Step
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -26,15 +25,48 @@ _CUDA = (
 _ROCM = ("7.2", "7.1", "7.0", "6.4", "6.3", "6.2", "6.1", "6.0")
 """Builds on that index, newest first (PyTorch releases 2.2 to 2.14, 2026-11-20)."""
 _BLACKWELL = 100
+_THOR = 110
+"""Its own code alone runs on it, which builds for CUDA 13 have (pytorch/pytorch .ci/manywheel/build_cuda.sh)."""
 _TURING = 75
 _LONGEST_PATH = 1024
 _FAMILY = ("torch", "torchvision", "torchaudio")
 
 
 def python_of(machine: Snapshot) -> str:
-    """The interpreter that the user works with, where its path is fit to be shown in a command."""
+    """The interpreter that the user works with, where its path is fit to be shown in a command; else the one that is
+    first on PATH, in an environment that is activated."""
     path = machine.interpreter.path or ""
     return path if path.startswith("/") and path.isprintable() and len(path) < _LONGEST_PATH else "python3"
+
+
+_NEW = "torch-venv"
+
+
+def refuses_pip(machine: Snapshot) -> bool:
+    """Whether the distribution keeps pip out of the Python that is named (PEP 668: Debian from 12, Ubuntu from 23.04,
+    Arch), or no Python was found on this machine. Whoever pastes a text has one."""
+    path, torch, system = machine.interpreter.path, machine.torch, machine.os
+    if path is None:
+        seen = machine.gpus is not None and not machine.symptoms and not machine.source("gpus").startswith("text")
+        return torch.installed is False or (seen and not (torch.version or torch.build or machine.packages))
+    since = {"debian": "12", "ubuntu": "23.04", "arch": "0"}.get(system.id or "")
+    return path.startswith("/usr/bin/") and since is not None and not Dotted(system.version or since) < since
+
+
+def install_torch(machine: Snapshot, tag: str, *wanted: str) -> tuple[Step, ...]:
+    """torch from one of PyTorch's indexes: in the environment that has it, or in a new one."""
+    options = ("install", "--force-reinstall", "--index-url", f"{INDEX}/{tag}", *wanted)
+    if not refuses_pip(machine):
+        here = "" if machine.interpreter.path else " Activate its environment first."
+        command = (python_of(machine), "-m", "pip", *options)
+        return (Step(text=f"Replace torch.{here}", command=command, where="environment"),)
+    text = f"Create an environment, {_NEW} (Debian, Ubuntu: it needs the package python3-venv)."
+    venv, python = ("python3", "-m", "venv", _NEW), f"{_NEW}/bin/python"
+    return (
+        Step(text=text, command=venv, where="environment"),
+        Step(text=f"Install torch in it; run your program with {python}.",
+             command=(python, "-m", "pip", *options), where="environment"),
+    )  # fmt: skip
 
 
 def cuda_tag(machine: Snapshot) -> str:
@@ -44,6 +76,8 @@ def cuda_tag(machine: Snapshot) -> str:
     archs = [int(g.arch[3:].rstrip("af")) for g in machine.of_vendor("nvidia") if g.arch and g.arch[3:5].isdigit()]
     if archs and min(archs) < _TURING and tag in ("cu130", "cu128"):
         return "cu126"
+    if _THOR in archs:
+        return "cu130"
     if archs and max(archs) >= _BLACKWELL and tag != "cu130":
         return "cu128"
     return tag
@@ -59,11 +93,11 @@ def solved(machine: Snapshot, vendor: str) -> Solution | None:
     """A stack of torch and the companions that are installed that fits every GPU of the vendor, the driver, the Python
     and the system: of the release that is installed where there is one, else the newest. None where too little is
     known, or nothing fits."""
-    same = _release(machine)
+    same = release_of(machine)
     return (_solved(machine, vendor, f"=={same}") if same else None) or _solved(machine, vendor, "")
 
 
-def _release(machine: Snapshot) -> str | None:
+def release_of(machine: Snapshot) -> str | None:
     """`2.13.0` of `2.13.0+cpu`; None for nightlies and builds from source."""
     plain = (machine.torch.version or "").partition("+")[0]
     return plain if plain and len(plain) < _LONGEST_VERSION and all(p.isdecimal() for p in plain.split(".")) else None
@@ -102,7 +136,7 @@ def _wanted(machine: Snapshot) -> list[str]:
 def install(machine: Snapshot, vendor: Literal["amd", "nvidia"]) -> Remedy:
     """Replace torch, with those companions that are installed, by a build for that vendor's GPUs: of the same release
     where there is one."""
-    found, same, wanted = solved(machine, vendor), _release(machine), _wanted(machine)
+    found, same, wanted = solved(machine, vendor), release_of(machine), _wanted(machine)
     kept = None
     if found and found.build:
         tag, kept = found.build.tag, found.build.version
@@ -112,27 +146,34 @@ def install(machine: Snapshot, vendor: Literal["amd", "nvidia"]) -> Remedy:
         if same and (of_same := _tag_of(same, vendor, tag)):
             tag, kept, wanted = of_same, same, [f"torch=={same}", *wanted[1:]]
     what = f"torch {kept}" if kept else "torch"
-    title = f"Install {what} for {'CUDA' if vendor == 'nvidia' else 'ROCm'} ({tag}) in this environment."
+    where = "a new" if refuses_pip(machine) else "this"
+    title = f"Install {what} for {'CUDA' if vendor == 'nvidia' else 'ROCm'} ({tag}) in {where} environment."
     if same and kept != same:
         title = f"{title[:-1]}; no build of {same} is known to match."
-    start = (python_of(machine), "-m", "pip", "install", "--force-reinstall", "--index-url")
     return Remedy(
         title=title,
         scope=Scope.ENVIRONMENT,
-        steps=(Step(text="Replace torch.", command=(*start, f"{INDEX}/{tag}", *wanted), where="environment"),),
-        risk="replaces torch and the packages that it pins in this environment",
+        steps=install_torch(machine, tag, *wanted),
+        risk=None if refuses_pip(machine) else REPLACES,
         keeps=(f"torch {same}",) if same and kept == same else (),
-        undo=tuple(_undo(machine, start)),
+        effect=(Expect(fact="torch.version", equals=f"{kept}+{tag}"),) if kept else (),
+        undo=undo_torch(machine),
         vendor=vendor,
     )
 
 
-def _undo(machine: Snapshot, start: tuple[str, ...]) -> Iterator[Step]:
+REPLACES = "replaces torch and the packages that it pins in this environment"
+
+
+def undo_torch(machine: Snapshot) -> tuple[Step, ...]:
     """The build that was there: its label is the index that it came from."""
-    label = (machine.torch.version or "").partition("+")[2]
-    if (same := _release(machine)) and re.fullmatch(r"cpu|cu\d{3}|rocm\d\.\d(?:\.\d)?", label):
-        text = "Reinstall the old build."
-        yield Step(text=text, command=(*start, f"{INDEX}/{label}", f"torch=={same}"), where="environment")
+    if refuses_pip(machine):
+        return (Step(text="Delete the new environment.", command=("rm", "-r", _NEW), where="environment"),)
+    again = torch_again(machine)
+    if "--index-url" not in again:
+        return ()
+    argv = (python_of(machine), "-m", "pip", "install", *again)
+    return (Step(text="Reinstall the old build.", command=argv, where="environment"),)
 
 
 def _tag_of(release: str, vendor: str, newest: str) -> str | None:
@@ -155,7 +196,7 @@ def _number(tag: str) -> tuple[int, ...]:
 
 def torch_again(machine: Snapshot) -> tuple[str, ...]:
     """Arguments of `pip install` that install the same torch again, with what it pins."""
-    same, label = _release(machine), (machine.torch.version or "").partition("+")[2]
+    same, label = release_of(machine), (machine.torch.version or "").partition("+")[2]
     known = same and re.fullmatch(r"cpu|cu\d{3}|rocm\d\.\d(?:\.\d)?", label)
     index = ("--index-url", f"{INDEX}/{label}") if known else ()
     return ("--force-reinstall", *index, f"torch=={same}" if same else "torch")
@@ -163,4 +204,5 @@ def torch_again(machine: Snapshot) -> tuple[str, ...]:
 
 def see_gpu(machine: Snapshot) -> tuple[str, ...]:
     """The argv that proves torch sees a GPU."""
-    return (python_of(machine), "-c", "import torch; print(torch.__version__, torch.cuda.is_available())")
+    python = f"{_NEW}/bin/python" if refuses_pip(machine) else python_of(machine)
+    return (python, "-c", "import torch; print(torch.__version__, torch.cuda.is_available())")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Scope, Severity, Subject, evidence
 from doctor.rules.lib.advice import step, way
-from doctor.rules.lib.torch_install import python_of, torch_again
+from doctor.rules.lib.torch_install import undo_torch
 from doctor.versions import Dotted
 
 _BY_LIBROCDXG = "7.2"
@@ -30,6 +30,7 @@ def conflict(machine: Snapshot) -> Iterator[Finding]:
     """One finding where that is so; a container has its own ways to miss a GPU."""
     if machine.container.inside or not hides_gpu(machine):
         return
+    folder = machine.torch.location or "the folder of torch"
     yield Finding(
         summary="Under WSL, torch loads its wheel's HSA runtime, which cannot use /dev/dxg; rocminfo lists the GPU.",
         severity=Severity.WARNING,
@@ -39,21 +40,8 @@ def conflict(machine: Snapshot) -> Iterator[Finding]:
             way(
                 "Remove torch's own HSA runtime, so that the one of WSL's ROCm is found.",
                 Scope.ENVIRONMENT,
-                step(
-                    f"Delete libhsa-runtime64.so* in {machine.torch.location or 'the folder of torch'}/lib.",
-                    where="environment",
-                ),
-                undo=(
-                    step(
-                        "Install the same torch again.",
-                        python_of(machine),
-                        "-m",
-                        "pip",
-                        "install",
-                        *torch_again(machine),
-                        where="environment",
-                    ),
-                ),
+                step(f"Delete libhsa-runtime64.so* in {folder}/lib.", where="environment"),
+                undo=undo_torch(machine),
                 vendor="amd",
             ),
         ),

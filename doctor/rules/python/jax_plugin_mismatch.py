@@ -10,6 +10,7 @@ from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import python_files, python_plugins, run_line
+from doctor.rules.lib.advice import by_hand
 from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.hardware import discrete
 from doctor.rules.lib.python_packages import below, package, pip_install, release, shown
@@ -59,7 +60,7 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     """JAX with the plugin of the vendor that is there or that the error names; of both if neither is known."""
     there = {v for v in ("nvidia", "amd") if machine.of_vendor(v)} or set(run_line.vendors_meant(machine))
     if not there:
-        said = " ".join(f"{s.key} {s.text}" for s in machine.symptoms).lower()
+        said = _words(machine)
         there = (
             {"amd"} if re.search(r"rocm|amdgpu|\bhip", said) else {"nvidia"} if "cuda" in said else {"amd", "nvidia"}
         )
@@ -73,8 +74,23 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
         )
     if "amd" in there:
         title = "Install JAX with its ROCm plugin, all of one release."
-        ways.append(pip_install(machine, title, "--upgrade", "jax[rocm]").model_copy(update={"vendor": "amd"}))
+        old = any(name.startswith("jax-rocm60") for name in plugins) or "xla_rocm60" in _words(machine)
+        here = {Dotted(one.version).series(1) for one in machine.rocm or () if one.version}
+        ways.append(
+            by_hand(f"Install JAX for ROCm 6 by AMD's guide: {_AMD_GUIDE}", Scope.ENVIRONMENT, vendor="amd")
+            if old or (here and "7" not in here)
+            else pip_install(machine, title, "--upgrade", _ROCM_7).model_copy(update={"vendor": "amd"})
+        )
     return tuple(ways)
+
+
+_ROCM_7 = "jax[rocm7-local]"
+"""The one extra for ROCm that releases from 0.9 on have (PyPI METADATA jax 0.10.0); pip ignores an unknown one."""
+_AMD_GUIDE = "https://github.com/jax-ml/jax/blob/main/build/rocm/README.md"
+
+
+def _words(machine: Snapshot) -> str:
+    return " ".join(f"{s.key} {s.text}" for s in machine.symptoms).lower()
 
 
 _PLUGIN = Lazy(r"jax-(?:cuda|rocm)\d+-(?:plugin|pjrt)$")

@@ -98,13 +98,17 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         within = any(r == value or r.startswith(f"{value}/") or value.startswith(f"{r}/") for r in roots)
         if not value.startswith("/opt/rocm") or within or name in led:  # led: through a link of another name
             continue
-        yield Finding(
-            summary=f"{name} points to {value[:80]}, but ROCm is not installed there.",
-            severity=Severity.WARNING,
-            subject=Subject(kind="variable", id=name),
-            evidence=evidence(machine, (f"environment[{name}]", "rocm")),
-            remedies=_repoint(machine, name),
-        )
+        yield _finding(machine, name, f"{name} points to {value[:80]}, but ROCm is not installed there.")
+
+
+def _finding(machine: Snapshot, name: str, summary: str) -> Finding:
+    return Finding(
+        summary=summary,
+        severity=Severity.WARNING,
+        subject=Subject(kind="variable", id=name),
+        evidence=evidence(machine, (f"environment[{name}]", "rocm")),
+        remedies=_repoint(machine, name),
+    )
 
 
 def _other_release(machine: Snapshot) -> Iterator[Finding]:
@@ -114,11 +118,5 @@ def _other_release(machine: Snapshot) -> Iterator[Finding]:
         value = (machine.environment or {}).get(name, "")[:200]
         named = _NAMED.match(value)
         if named and installed and Dotted(named[1]).series() not in installed:
-            yield Finding(
-                summary=f"{name} points to {value[:80]}, but the installed ROCm is {installed[0]}.",
-                severity=Severity.WARNING,
-                subject=Subject(kind="variable", id=name),
-                evidence=evidence(machine, (f"environment[{name}]", "rocm")),
-                remedies=_repoint(machine, name),
-            )
+            yield _finding(machine, name, f"{name} points to {value[:80]}, but the installed ROCm is {installed[0]}.")
             return

@@ -8,6 +8,7 @@ from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import python_files, python_plugins, work_done
+from doctor.rules.lib.advice import by_hand
 from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.hardware import discrete, vendors_there
 from doctor.rules.lib.library_release import known_faults
@@ -57,7 +58,11 @@ https://www.tensorflow.org/install/pip
 def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     """TensorFlow for the vendor that is there; for each where none is known."""
     there = {v for v in ("nvidia", "amd") if machine.of_vendor(v)} or {"nvidia", "amd"}
-    cuda = pip_install(machine, "Install TensorFlow with its CUDA libraries.", "tensorflow[and-cuda]")
+    if machine.os.id == "windows":
+        return (by_hand("Run TensorFlow in WSL 2: on Windows itself it uses no GPU from 2.11 on.", Scope.ENVIRONMENT),)
+    held = package(machine, "tensorflow")
+    same = f"=={held.version}" if held and release(held.version) and not below(held.version, _EXTRA_SINCE) else ""
+    cuda = pip_install(machine, "Install TensorFlow with its CUDA libraries.", f"tensorflow[and-cuda]{same}")
     rocm = pip_install(machine, "Install TensorFlow for ROCm.", "tensorflow-rocm")
     return tuple(
         remedy.model_copy(update={"vendor": vendor})
@@ -66,6 +71,7 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     )
 
 
+_EXTRA_SINCE = "2.14"
 _BUILT = (("2.18", "12", "9"), ("2.15", "12", "8"), ("2.5", "11", "8"), ("2.1", "10", "7"))
 """First TensorFlow of a row -> majors of CUDA and cuDNN that it was built and tested with
 (tensorflow.org/install/source, 2026-03-11)."""
@@ -108,6 +114,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         summary=f"{wrong.name} {wrong.version[:30]} {why}.",
         severity=Severity.INFO if beside else Severity.WARNING,
         subject=Subject(kind="package", id=wrong.name),
+        explains=(*RULE.explains, *(("gpu-libs-not-found",) if "built for" in why else ())),
         evidence=(*shown(machine, wrong), *evidence(machine, ("gpus", "os.id", "cuda"))),
         remedies=advice(machine, kb),
     )

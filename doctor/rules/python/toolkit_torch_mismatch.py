@@ -139,9 +139,10 @@ def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[F
     """Names torch's release, which the error itself may tell, and the toolkits, where they are known."""
     compiled = _COMPILED.search(symptom.text)
     ours = machine.torch.cuda or machine.torch.rocm or (compiled[1] if compiled else None)
+    built = f"torch was built with {'ROCm' if machine.torch.rocm else 'CUDA'} {(ours or '')[:12]}"
     names = ("torch.version", "torch.cuda", "torch.rocm", "cuda", "environment[CUDA_HOME]")
     yield Finding(
-        summary=f"torch was built with {ours[:12]}, and the compiler is of another release." if ours else RULE.title,
+        summary=f"{built}, but the compiler is another release's." if ours else RULE.title,
         subject=Subject(kind="toolkit"),
         evidence=(Evidence(text=symptom.text, source=symptom.source), *evidence(machine, names)),
         remedies=toolkit_of_torch(machine, ours),

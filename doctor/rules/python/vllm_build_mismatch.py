@@ -8,10 +8,11 @@ from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules.lib import python_files
+from doctor.rules.lib import python_files, run_line
 from doctor.rules.lib.advice import step, way
 from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.framework_pins import series_of, torch_series
+from doctor.rules.lib.hardware import vendors_there
 from doctor.rules.lib.presence import present
 from doctor.rules.lib.python_packages import package, pip_install, release, shown
 
@@ -58,7 +59,7 @@ def advice(machine: Snapshot, kb: Knowledge | None = None) -> tuple[Remedy, ...]
     make = step("Create an environment.", "python3", "-m", "venv", "vllm-env", where="environment")
     undo = (step("Delete the new environment; the old one is unchanged.", where="environment"),)
     title = "Install vLLM into a new environment, with the torch that it pins."
-    if machine.of_vendor("amd") and not machine.of_vendor("nvidia"):
+    if (vendors_there(machine) or run_line.vendors_meant(machine)) == {"amd"} or machine.symptom(*_OF_AMD):
         text = "AMD publishes vLLM as a container, rocm/vllm; PyPI's wheel is for CUDA."
         get = step(f"Get the image. {text}", "docker", "pull", "rocm/vllm:latest")
         return (
@@ -68,6 +69,7 @@ def advice(machine: Snapshot, kb: Knowledge | None = None) -> tuple[Remedy, ...]
     return (way(title, Scope.ENVIRONMENT, make, fill, undo=undo),)
 
 
+_OF_AMD = ("amdsmi-module-missing", "amdsmi-library-missing", "amdsmi-undefined-symbol")
 _CUDA_WHEEL = Lazy(r"nvidia-[a-z-]{2,40}-cu1\d$")
 """Wheels that only a torch for CUDA asks for."""
 

@@ -26,6 +26,9 @@ def test_amds_repository(system: Os, release: str, line: str) -> None:
     assert line in str([step.command for step in steps])
 
 
+_EPEL = "https://dl.fedoraproject.org/pub/epel/epel-release-latest-9.noarch.rpm"
+
+
 @pytest.mark.parametrize(
     ("system", "release"),
     [
@@ -35,7 +38,10 @@ def test_amds_repository(system: Os, release: str, line: str) -> None:
     ],
 )
 def test_where_no_address_is_known_the_guide_is_named(system: Os, release: str) -> None:
-    (step,) = repositories.amdgpu(Snapshot(os=system), release)
+    *before, step = repositories.amdgpu(Snapshot(os=system), release)
+    assert [one.text for one in before] == ["Install the headers of the running kernel (`uname -r`)."] * (
+        system.id == "azurelinux"
+    )
     assert step.command is None
     assert "https://instinct.docs.amd.com/" in step.text
 
@@ -53,3 +59,20 @@ def test_nvidias_container_toolkit(name: str, first: str) -> None:
     steps = list(repositories.container_toolkit(Snapshot(os=Os(id=name))))
     assert (steps[0].command or ())[0] == first
     assert (steps[-1].command or ())[-1] == "nvidia-container-toolkit"
+
+
+@pytest.mark.parametrize(
+    ("system", "kernel", "firsts"),
+    [
+        (Os(id="rocky", version="9.6"), "5.14.0-570.el9_6.x86_64", ["kernel-devel-5.14.0-570.el9_6.x86_64", _EPEL]),
+        (Os(id="ol", version="9.6"), "5.15.0-3.el9uek.x86_64", ["kernel-uek-devel-5.15.0-3.el9uek.x86_64", _EPEL]),
+        (Os(id="sles", version="15.7"), "6.4.0-1-default", ["kernel-default-devel", "PackageHub/15.7/x86_64"]),
+        (Os(id="ubuntu", version="24.04"), "6.8.0-60-generic", ["linux-headers-6.8.0-60-generic"]),
+    ],
+)
+def test_what_dkms_needs_comes_before_amds_repository(system: Os, kernel: str, firsts: list[str]) -> None:
+    machine = Snapshot.model_validate({"os": system, "kernel": {"release": kernel}})
+    steps = [step.command or () for step in repositories.amdgpu(machine, "6.4.1")]
+    assert [argv[-1] for argv in steps[: len(firsts)]] == firsts
+    assert steps[len(firsts)][0] in ("curl", "sh")
+    assert (("zypper", "--gpg-auto-import-keys", "refresh") in steps) is (system.id == "sles")
