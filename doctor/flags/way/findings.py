@@ -24,7 +24,7 @@ _PAYLOAD = re.compile(
     r"|llama-\S+|rocminfo|\(.*\)|\S+\.py)(?:\s|$)"
 )
 _RANKS = re.compile(r"\beach (?:rank|task)|\branks on")
-_ELSEWHERE = re.compile(r"ranks? (?:of deepspeed )?on other (?:hosts|nodes)$")
+_ELSEWHERE = re.compile(r"ranks? (?:of deepspeed )?on other (?:hosts|nodes)$|Ray workers of vLLM$")
 _JOB = re.compile(r"(?:\S*/)?(?:python[\d.]*\s(?:-u\s)?(?:-m\s|\S+\.py)|vllm|sglang|\w+_perf|\S+\.py)")
 """A job, and no question that the script asks of the machine."""
 _ALSO = ("unit-section", "unit-assignment", "env-file-export")
@@ -41,6 +41,7 @@ _CURES = {
     "sbatch-export": "Set it in the batch script, or name it in --export.",
     "deepspeed": "Write it into .deepspeed_env beside the script.",
     "ray": "Name it in env_vars of --runtime-env-json.",
+    "vllm-ray": "Set it above `ray start`, or name it in VLLM_RAY_EXTRA_ENV_VARS_TO_COPY.",
     "systemd-run": "Pass it: `--setenv={name}`.",
 }  # fmt: skip
 

@@ -63,6 +63,7 @@ class Runs(Protocol):
 
     nodes: int
     scheduled: bool
+    cluster: Sees | None
     look: Beside
 
     def note(self, text: str) -> None: ...
