@@ -279,5 +279,4 @@ _MODULES = {
     "accelerate.commands.launch": _accelerate,
     "deepspeed": _deepspeed, "deepspeed.launcher.runner": _deepspeed,
 }  # fmt: skip
-TABLE = {"torchrun": _torchrun, "accelerate": _accelerate, "deepspeed": _deepspeed, "ray": _ray,
-         "vllm": _vllm}
+TABLE = {"torchrun": _torchrun, "accelerate": _accelerate, "deepspeed": _deepspeed, "ray": _ray, "vllm": _vllm}
