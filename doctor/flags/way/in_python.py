@@ -1,7 +1,7 @@
 """`os.environ` of a script in Python: what it sets, and what the programs and workers that it starts get.
 
 The script is walked in the order in which it runs, into the functions that it calls by name. How multiprocessing and
-Ray pass the environment on was seen by running them (Python 3.11, Ray 2.56): tests/flags/way/python.yaml.
+Ray pass the environment on was seen by running them (Python 3.11, Ray 2.56): tests/flags/way/cases.yaml.
 """
 
 from __future__ import annotations

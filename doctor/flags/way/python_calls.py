@@ -145,9 +145,9 @@ def changes(node: ast.stmt, owner: str = "os.environ") -> Iterator[Change]:
 def patched(node: ast.With | ast.AsyncWith) -> Iterator[Change]:
     """`with mock.patch.dict(os.environ, {…}):`"""
     for call in (item.context_expr for item in node.items):
-        if isinstance(call, ast.Call) and dotted(call.func).endswith("patch.dict") and call.args:
-            if dotted(call.args[0]) == "os.environ" or text_of(call.args[0]) == "os.environ":
-                yield from (change for argument in call.args[1:2] for change in _pairs(call.lineno, argument))
+        of_it = isinstance(call, ast.Call) and dotted(call.func).endswith("patch.dict") and len(call.args) > 1
+        if isinstance(call, ast.Call) and of_it and "os.environ" in (dotted(call.args[0]), text_of(call.args[0])):
+            yield from _pairs(call.lineno, call.args[1])
 
 
 def _method(call: ast.Call, of_: str) -> Iterator[Change]:
