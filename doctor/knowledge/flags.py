@@ -57,6 +57,8 @@ class Grammar(Entry):
     false_values: tuple[str, ...] | str
     on_invalid: str
     """What happens with another text, as the end of a sentence about it where `words` or `pattern` is given."""
+    switch: Literal["true", "false", "ignored", "fails", "taken"] | None = None
+    """Of a switch: what every text counts as that is neither in `true_values` nor in `false_values`."""
     words: tuple[str, ...] = ()
     pattern: str | None = None
     """A regular expression that all of a text must match."""
