@@ -106,6 +106,8 @@ class Condition(Entry):
     """What else finds it: a look of its own, or another rule."""
     dropped: str | None = None
     """Why it is no rule: the component's code does not bear it out."""
+    rule: str | None = None
+    """That reports it; env-flags-conflict without one."""
     severity: str | None = None
     """In place of the interaction's own, as are `problem`, `fix` and `audit`."""
     problem: str | None = None
@@ -126,6 +128,8 @@ class FlagSet(Entry):
     versions: str
     env: dict[str, str] = {}
     conditional: tuple[dict[str, dict[str, str] | str], ...] = ()
+    only_for: str | None = None
+    """Less than its workload says: it is named, not recommended to everybody."""
     dead_names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     confidence: str
