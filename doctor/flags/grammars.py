@@ -208,7 +208,5 @@ _PARSERS: dict[str, Callable[[str], Reading]] = {
     "nccl_iflist": lists.interfaces,
     "torch_alloc_conf": lists.allocator,
     "xla_flags": lists.xla_flags,
-    "py_choices": lambda text: Reading(text, "taken"),
-    "miopen_enum": lambda text: Reading(text, "taken"),
 }
 """Grammars of numbers and lists; the words of an enumeration stand at the flag, not at its grammar."""

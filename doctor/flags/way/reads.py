@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
 from doctor.flags.way import words
 from doctor.flags.way.frame import Frame, Walks
 from doctor.flags.way.model import Env
@@ -11,7 +9,6 @@ from doctor.parsers.text.shell_lexer import HOLE
 from doctor.parsers.text.shell_nodes import Chain, Loop, Simple
 
 _MOST_LINES = 64
-_VALUED = frozenset(("-a", "-d", "-i", "-n", "-N", "-p", "-t", "-u"))
 _BLANK = " \t"
 
 
@@ -44,7 +41,7 @@ def turns(walk: Walks, loop: Loop, env: Env, frame: Frame) -> list[list[tuple[st
 def assigned(command: Simple, line: str, env: Env, frame: Frame) -> list[tuple[str, str]] | None:
     """The names of one `read`, and what the line makes of each."""
     argv = words.fields(command.words, env, frame.args)[1:]
-    options = "".join(_options(argv))
+    options = "".join(word for word in argv if word.startswith("-"))
     if set(options) - {"-", "r", "s"} or ("\\" in line and "r" not in options):
         return None
     names = [word for word in argv if not word.startswith("-")] or ["REPLY"]
@@ -52,15 +49,6 @@ def assigned(command: Simple, line: str, env: Env, frame: Frame) -> list[tuple[s
     held = given or [alt.text for alt in env.get("IFS") if not alt.outer and alt.text is not None]
     parted = split(line, held[-1] if held else f"{_BLANK}\n", len(names))
     return list(zip(names, parted, strict=True)) if parted is not None else None
-
-
-def _options(argv: Sequence[str]) -> Iterator[str]:
-    for at, word in enumerate(argv):
-        if word in _VALUED or not word.startswith("-"):
-            if word in _VALUED:
-                yield word
-            return
-        yield argv[at]
 
 
 def split(line: str, signs: str, count: int) -> list[str] | None:
