@@ -194,10 +194,11 @@ def remember(node: ast.stmt, names: dict[str, Sees | list[str]], sees: Sees, ste
         for each in node.targets if isinstance(node, ast.Delete) else [changed]:
             owner = dotted(each.value if isinstance(each, ast.Subscript) else each).partition(".")[0]
             held = names.get(owner)
-            made = list(changes(node, owner)) if isinstance(held, Sees) else []
-            if not made or any(change.default for change in made):
+            done = list(changes(node, owner)) if isinstance(held, Sees) else []
+            if not done or any(change.default for change in done) or not isinstance(held, Sees):
                 names.pop(owner, None)
-            for change in made if isinstance(held, Sees) else ():
+                continue
+            for change in done:
                 held.put(change.name, change.text, step(node.lineno, f"{owner}: {change.name}"))
         return
     for target in node.targets:
