@@ -36,7 +36,7 @@ from doctor.rule_ids import rule_ids  # noqa: E402
 DATA = ROOT / "doctor" / "knowledge" / "data"
 CONDITIONS = ROOT / "scripts" / "flag_conditions.toml"
 IDS = ROOT / "tests" / "contracts" / "published_ids.txt"
-_KEPT = ("open", "elsewhere", "dropped", "severity", "problem", "fix", "audit", "shown")
+_KEPT = ("rule", "open", "elsewhere", "dropped", "severity", "problem", "fix", "audit", "shown")
 
 
 def generated() -> Iterator[tuple[Path, str]]:

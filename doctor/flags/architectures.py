@@ -71,20 +71,10 @@ def rocm_arch_missing(s: Situation) -> Answer:
 
 
 _CUDA_ENTRY = re.compile(r"(\d{1,2})\.(\d)([af])?(\+PTX)?$")
-_NAMED_ARCHS = frozenset(
-    ("Kepler", "Kepler+Tesla", "Maxwell", "Maxwell+Tegra", "Pascal", "Volta", "Turing", "Ampere", "Ada", "Hopper",
-     "Blackwell", "Blackwell+Tegra", "Volta+Tegra", "Ampere+Tegra", "Common", "All")
-)  # fmt: skip
-"""torch/utils/cpp_extension.py and cmake's select_compute_arch.cmake."""
 
 
 def _cuda_entries(s: Situation) -> list[str]:
     return [e for e in re.split(r"[;, ]+", s.env.get("TORCH_CUDA_ARCH_LIST", "")) if e]
-
-
-def cuda_arch_invalid(s: Situation) -> Answer:
-    entries = _cuda_entries(s)
-    return any(not _CUDA_ENTRY.match(e) and e.removesuffix("+PTX") not in _NAMED_ARCHS for e in entries)
 
 
 def cuda_arch_missing(s: Situation) -> Answer:

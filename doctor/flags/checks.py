@@ -193,7 +193,6 @@ _CHECKS: dict[str, Callable[[Situation], Answer]] = {
     "several-gfx": architectures.several_gfx,
     "rocm-arch-missing": architectures.rocm_arch_missing,
     "cuda-arch-missing": architectures.cuda_arch_missing,
-    "cuda-arch-invalid": architectures.cuda_arch_invalid,
     "rocm-path-stale": _rocm_path_stale,
     "run-args-without-amd-runtime": _without_amd_runtime,
     "alloc-names-conflict": _alloc_conflict,

@@ -222,7 +222,7 @@ def _of_lines(rows: list[Assigned], source: str, text: str, lines: list[str]) ->
             problem = (
                 "is a variable of the shell only: without export no program sees it, unless it was exported before"
             )
-            yield _finding(row, "warning", problem, f"Write export {row.name}={row.value}.", where, "not-exported")
+            yield _finding(row, "info", problem, f"Write export {row.name}={row.value}.", where, "not-exported")
         elif row.how == "number":
             problem = "is not a string in YAML, and Kubernetes refuses the manifest"
             yield _finding(row, "error", problem, f'Write value: "{row.value}".', where, "unquoted")

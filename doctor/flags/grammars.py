@@ -14,8 +14,8 @@ True
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from doctor.flags import lists
 from doctor.flags.reading import Reading
@@ -26,76 +26,17 @@ _FALSE = frozenset(("0", "false", "no", "off", "n", "f", "disable", "disabled", 
 _LONGEST = 8192
 
 
-class _Words(NamedTuple):
-    """A grammar of words. `other` is what every other text counts as."""
-
-    true: frozenset[str]
-    false: frozenset[str]
-    other: Literal["true", "false", "ignored", "fails"]
-    any_case: bool = False
-    failure: str = ""
-
-
-def _words(true: str, false: str, other: Literal["true", "false", "ignored", "fails"], **more: object) -> _Words:
-    return _Words(frozenset(true.split()), frozenset(false.split()), other, **more)  # type: ignore[arg-type]
-
-
-_BOOLEANS: dict[str, _Words] = {
-    "rocr_on1": _words("1", "", "false"),
-    "rocr_off0": _words("", "0", "true"),
-    "rocr_tri": _words("1", "0", "ignored"),
-    "miopen_bool": _words(
-        "1 enable enabled yes on true",
-        "0 disable disabled no off false",
-        "fails",
-        any_case=True,
-        failure="MIOpen throws miopenStatusInvalidValue",
-    ),
-    "c10_01": _words("1", "0", "ignored"),
-    "c10d_bool": _words(
-        "y yes 1 t true",
-        "n no 0 f false",
-        "fails",
-        any_case=True,
-        failure="making a process group raises 'Invalid value for environment variable'",
-    ),
-    "eq1": _words("1", "", "false"),
-    "exact_TRUE": _words("TRUE", "", "false"),
-    "triton_bool": _words("1 true yes y on", "", "false", any_case=True),
-    "presence": _words("", "", "true"),
-    "py_any": _Words(frozenset(), frozenset(("",)), "true"),
-    "torch_config": _Words(frozenset(("1",)), frozenset(("0", "")), "true"),
-    "py_true_or_1": _words("true 1", "", "false", any_case=True),
-    "sglang_bool": _words("true 1 yes y", "false 0 no n", "ignored", any_case=True),
-    "hf_bool": _words("1 on yes true", "", "false", any_case=True),
-    "str_to_bool": _words(
-        "y yes t true on 1", "n no f false off 0", "fails", any_case=True, failure="ValueError 'invalid truth value'"
-    ),
-    "go_parsebool": _words("1 t T TRUE true True", "0 f F FALSE false False", "false"),
-    "torch_abi_bool": _words("on 1 yes true y", "", "false", any_case=True),
-    "xla_prealloc": _words("", "false False 0", "true"),
-    "ucx": _words("y yes on 1", "n no off 0", "taken", any_case=True),  # type: ignore[arg-type]
-    "ucx_bool": _words(
-        "y yes on 1", "n no off 0", "fails", any_case=True, failure='is refused: UCX prints "Invalid value"'
-    ),
-    "ucx_ternary": _words("y yes on 1 try", "n no off 0", "taken", any_case=True),  # type: ignore[arg-type]
-    "fi_bool": _words("1 true yes on", "0 false no off", "ignored", any_case=True),
-}
-
-
 def read(grammar: str | None, text: str) -> Reading | None:
     """What a component takes the text for; None where the grammar is not known."""
     text = text[:_LONGEST]
-    if grammar in _BOOLEANS:
-        return _boolean(_BOOLEANS[grammar], text)
     parser = _PARSERS.get(grammar or "")
-    return parser(text) if parser else _told(grammar, text)
+    row = table("flags/grammars").get(grammar or "", {})
+    return parser(text) if parser else _boolean(row, text) if row.get("switch") else _listed(row, text)
 
 
-def _told(grammar: str | None, text: str) -> Reading | None:
+def _listed(row: Mapping[str, Any], text: str) -> Reading | None:
     """As the table of grammars has it: `words` or a `pattern` that a text must match, and what becomes of another."""
-    row = table("flags/grammars").get(grammar or "")
-    if not row or not (row.get("words") or row.get("pattern")):
+    if not row.get("words") and not row.get("pattern"):
         return None
     word = text.strip() if row.get("stripped") else text
     cased = (
@@ -112,8 +53,8 @@ def _told(grammar: str | None, text: str) -> Reading | None:
 
 def known() -> frozenset[str]:
     """Ids of the grammars that can be read."""
-    listed = (name for name, row in table("flags/grammars").items() if row.get("words") or row.get("pattern"))
-    return frozenset(_BOOLEANS) | frozenset(_PARSERS) | frozenset(listed)
+    rows = table("flags/grammars").items()
+    return frozenset(_PARSERS) | {n for n, row in rows if row.get("switch") or row.get("words") or row.get("pattern")}
 
 
 def meant(text: str) -> bool | None:
@@ -136,19 +77,15 @@ def source(grammar: str) -> str:
     return str(table("flags/grammars")[grammar]["source"])
 
 
-def _boolean(grammar: _Words, text: str) -> Reading:
-    word = text.lower() if grammar.any_case else text
-    if word in grammar.true:
-        return Reading(True, "taken")
-    if word in grammar.false:
-        return Reading(False, "taken")
-    other = str(grammar.other)
+def _boolean(row: Mapping[str, Any], text: str) -> Reading:
+    """A switch: its words for on and off, and what every other text counts as."""
+    word, other = text.lower() if row.get("any_case") else text, row["switch"]
+    if word in row["true_values"] or word in row["false_values"]:
+        return Reading(word in row["true_values"], "taken")
     if other == "taken":  # its other texts are sizes and lists, which are read elsewhere
         return Reading(text, "taken")
-    if other == "fails":
-        return Reading(None, "fails", grammar.failure)
-    if other == "ignored":
-        return Reading(None, "ignored", "is ignored: the default stays")
+    if other in ("fails", "ignored"):
+        return Reading(None, other, row["on_invalid"])
     value = other == "true"
     wanted = meant(text)
     surprises = wanted is not value and (wanted is not None or text.strip() != "")
@@ -271,7 +208,5 @@ _PARSERS: dict[str, Callable[[str], Reading]] = {
     "nccl_iflist": lists.interfaces,
     "torch_alloc_conf": lists.allocator,
     "xla_flags": lists.xla_flags,
-    "py_choices": lambda text: Reading(text, "taken"),
-    "miopen_enum": lambda text: Reading(text, "taken"),
 }
 """Grammars of numbers and lists; the words of an enumeration stand at the flag, not at its grammar."""

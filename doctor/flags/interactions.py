@@ -31,6 +31,7 @@ class Held(NamedTuple):
     source: str
     audit: str
     """Whether it was checked against the component's code."""
+    rule: str
     if_production: bool = False
     """It is a fault in production only, and what the job is for was not stated."""
 
@@ -73,6 +74,7 @@ def _held(name: str, row: dict[str, Any], situation: Situation, *, supposed: boo
         variables=conditions.variables(row["lines"], situation),
         source="; ".join(row.get("shown") or (str(said["source"]),)),
         audit=audit,
+        rule=str(row.get("rule") or "env-flags-conflict"),
         if_production=supposed,
     )
 

@@ -28,21 +28,6 @@ _BY_NAME = (
     (re.compile(r"HSA_OVERRIDE_GFX_VERSION"), "hsa-override-misuse"),
     (re.compile(r"PYTORCH_TUNABLEOP_"), "tunableop-misconfigured"),
 )
-_BY_INTERACTION = (
-    (re.compile(r"vis-(?!ray|worldsize|env-not|gpu-device)"), "visible-devices-conflict"),
-    (re.compile(r"gfx-override"), "hsa-override-misuse"),
-    (re.compile(r"debug-hip-log-mask|debug-\w+-(?:mask-ignored|file-useless)|debug-nccl-subsys"), CONFLICT),
-    (re.compile(r"debug-"), DEBUG),
-    (re.compile(r"alloc-(?!workspace)"), "allocator-flag-unsupported"),
-    (re.compile(r"rccl-not-a-name|rccl-msccl-removed|rccl-context|nccl-removed|c10d-renamed|c10d-fr-renamed"), UNKNOWN),
-    (re.compile(r"(?:nccl|rccl|c10d|gloo)-"), "collective-flag-misconfigured"),
-    (re.compile(r"tunable-"), "tunableop-misconfigured"),
-    (re.compile(r"hip-removed|vllm-removed|ofi-bounce|amd-published"), UNKNOWN),
-    (re.compile(r"te-rocblas|hf-cache-old|hf-transfer|sglang-old|vis-ray-noset|cmake-var"), UNKNOWN),
-    (re.compile(r"vllm-aiter-wrong|te-\w+(?:-\w+)?-gfx|sglang-aiter|blas-selection|mnnvl-hybrid|ds-sdma"), WRONG_GPU),
-    (re.compile(r"maxautotune-ck-uns|blas-hipblaslt-uns|fa-ck-on|gfx-arch|cuda-arch-list-m"), WRONG_GPU),
-    (re.compile(r"\w+-bool-spelling|vllm-aiter-bool|xla-prealloc-sp"), MISREAD),
-)  # fmt: skip
 _VERB = re.compile(r"(?:is|has|may|reads|keeps|names|hides|ends|joins|takes|lists) ")
 _RANK = ("error", "warning", "info")
 
@@ -158,12 +143,11 @@ def _misread(name: str, text: str, reading: Reading, grammar: str, component: st
 
 
 def _held(held: interactions.Held, situation: Situation) -> Iterator[Remark]:
-    rule = next((rule for pattern, rule in _BY_INTERACTION if pattern.match(held.id)), CONFLICT)
     name = held.variables[0] if held.variables else _wanted(held)
     sentence = held.problem if held.audited else f"{held.problem.rstrip('.')} (not checked against the code)"
     sentence = f"{sentence.rstrip('.')} (matters in production)" if held.if_production else sentence
     value = situation.env.get(name)
-    yield Remark(rule, held.severity, name, sentence, held.id, held.source, held.fix, value, held.variables)
+    yield Remark(held.rule, held.severity, name, sentence, held.id, held.source, held.fix, value, held.variables)
 
 
 def _wanted(held: interactions.Held) -> str:

@@ -24,19 +24,6 @@ WORKLOADS = {"train": ("training/",), "serve": ("inference/",), "desktop": ("inf
 
 _EVERYWHERE = "amd-wsl2"
 """A set for a kind of system beside whatever runs there."""
-SPECIAL = {
-    "mi3xx-vllm-image": "the image sets them itself",
-    "mi300x-inductor-inference": "inference through torch.compile",
-    "mi355x-mlperf-llama2-70b": "that benchmark on one node",
-    "mi3xx-deterministic": "runs that must repeat bit by bit",
-    "nvidia-deterministic": "runs that must repeat bit by bit",
-    "mi355x-sdma-allgather": "all-gather by copy engines",
-    "mi300x-jax-cluster-validation": "validation of a cluster",
-    "h100-megatron-moe": "mixture-of-experts models",
-    "h100-megatron-fsdp-multinode": "Megatron's FSDP on several nodes",
-    "b200-deepep": "DeepEP",
-}
-"""Sets that are for less than their workload says: named, not recommended to everybody."""
 
 
 class Line(NamedTuple):
@@ -142,7 +129,7 @@ def fitting(situation: Situation, workload: str) -> Iterator[Mapping[str, Any]]:
     kinds = WORKLOADS[workload]
     for row in table("flags/recommended").values():
         wsl = row["id"] == _EVERYWHERE and situation.context("wsl") is True
-        if row["id"] in SPECIAL or not (row["workload"].startswith(kinds) or wsl):
+        if row.get("only_for") or not (row["workload"].startswith(kinds) or wsl):
             continue
         if for_gpus(row, situation) and _fits_framework(row, situation) and _fits_versions(row, situation):
             yield row

@@ -106,7 +106,8 @@ def _slips(name: str, other: str) -> bool:
 
     mine, theirs = name.split("_"), other.split("_")
     if len(mine) != len(theirs):
-        return True
+        fewer, more = sorted((mine, theirs), key=len)
+        return not (set(fewer) < set(more) and "" not in more)  # VLLM_AR_… beside VLLM_…
     differing = ((a, b) for a, b in zip(mine, theirs, strict=True) if a != b)
     return all(difflib.SequenceMatcher(None, a, b).ratio() >= _ALIKE for a, b in differing)
 

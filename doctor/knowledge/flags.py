@@ -57,6 +57,8 @@ class Grammar(Entry):
     false_values: tuple[str, ...] | str
     on_invalid: str
     """What happens with another text, as the end of a sentence about it where `words` or `pattern` is given."""
+    switch: Literal["true", "false", "ignored", "fails", "taken"] | None = None
+    """Of a switch: what every text counts as that is neither in `true_values` nor in `false_values`."""
     words: tuple[str, ...] = ()
     pattern: str | None = None
     """A regular expression that all of a text must match."""
@@ -104,6 +106,8 @@ class Condition(Entry):
     """What else finds it: a look of its own, or another rule."""
     dropped: str | None = None
     """Why it is no rule: the component's code does not bear it out."""
+    rule: str | None = None
+    """That reports it; env-flags-conflict without one."""
     severity: str | None = None
     """In place of the interaction's own, as are `problem`, `fix` and `audit`."""
     problem: str | None = None
@@ -124,6 +128,8 @@ class FlagSet(Entry):
     versions: str
     env: dict[str, str] = {}
     conditional: tuple[dict[str, dict[str, str] | str], ...] = ()
+    only_for: str | None = None
+    """Less than its workload says: it is named, not recommended to everybody."""
     dead_names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     confidence: str

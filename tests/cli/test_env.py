@@ -43,7 +43,7 @@ def test_findings_of_a_file_carry_its_lines(batch: str, capsys: pytest.CaptureFi
     assert run(["env", batch, *FOR]) == 1
     shown = " ".join(capsys.readouterr().out.split())
     assert f"{batch}:3:8: error: NCCL_P2P_DISABLE=true reads as 0 (nccl)." in shown
-    assert f"{batch}:4:1: warning: NCCL_IB_GID_INDEX=3 is a variable of the shell only" in shown
+    assert f"{batch}:4:1: info: NCCL_IB_GID_INDEX=3 is a variable of the shell only" in shown
     assert f"{batch}:5:8: warning: HF_TOKEN looks like a secret" in shown
     assert "abcdefghijklmnop" not in shown
 

@@ -85,7 +85,7 @@ def test_gpus_that_a_file_hides_are_hidden_on_purpose() -> None:
 
 def test_a_shell_variable_that_the_script_uses_itself_need_not_be_exported() -> None:
     assert said('GPU_TARGETS=gfx942\ncmake -DX="$GPU_TARGETS"\n', "run.sh") == []
-    assert said("NCCL_DEBUG=WARN\npython x.py\n", "run.sh") == [("warning", "run.sh:1 NCCL_DEBUG")]
+    assert said("NCCL_DEBUG=WARN\npython x.py\n", "run.sh") == [("info", "run.sh:1 NCCL_DEBUG")]
 
 
 def test_a_default_of_the_script_is_judged() -> None:

@@ -13,16 +13,12 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from doctor.facts.python import Package
-from doctor.flags import grammars, lists, xla
-from doctor.system.live import LiveSystem
-from tests.flags.situations import of
+from doctor.flags import grammars, lists
 from tests.live.wheels import Wheels
 
 WORDS = ("1", "0", "", "true", "True", "TRUE", "false", "False", "yes", "no", "y", "n", "t", "f", "on", "off", "2", "x")
@@ -218,20 +214,3 @@ def test_flags_of_xla(text: str) -> None:
     ends = "Unknown flag" in done.stderr or "did not start with a" in done.stderr
     assert ends is ("bogus" in text or (grammars.read("xla_flags", text) or (None, ""))[1] == "fails")
     assert (done.returncode == 0) is not ends
-
-
-@slow
-@pytest.mark.skipif("DOCTOR_JAX_PATH" not in os.environ, reason="DOCTOR_JAX_PATH names no folder with jax")
-@pytest.mark.parametrize(
-    "name",
-    ["xla_gpu_autotune_level", "xla_gpu_graph_level", "xla_gpu_enable_async_collectives", "xla_gpu_deterministic_ops"],
-)
-def test_the_names_that_a_jaxlib_knows(name: str) -> None:
-    """jaxlib 0.10.2: a flag that is no C string of libjax_common.so ends the process, and one that is does not."""
-    folder, text = os.environ["DOCTOR_JAX_PATH"], f"--{name}=1"
-    done = ask(sys.executable, "import jax; jax.devices()", XLA_FLAGS=text, PYTHONPATH=folder)
-    situation = of(f"XLA_FLAGS={text}")
-    jaxlib = Package(name="jaxlib", version="0.10.2", location=folder)
-    machine = situation.machine.model_copy(update={"packages": (jaxlib,)})
-    stated = list(xla.look(LiveSystem(), replace(situation, machine=machine)))
-    assert ("Unknown flag" in done.stderr) is bool(stated)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
-from doctor.flags.way import words
+from doctor.flags.way import reads, words
 from doctor.flags.way.frame import Frame, Remark, Walks
 from doctor.flags.way.model import Alt, Env, Held, Step, joined
 from doctor.parsers.text.shell_lexer import HOLE, Word
@@ -147,6 +147,8 @@ def _mark(call: Call, name: str, exports: bool, hides: bool, value: Held | None,
         env.put(name, call.walk.assigned(env, name, value, step))
     elif is_local:
         env.put(name, (Alt(None),))
+    if call.argv[0] == "readonly" or any(re.fullmatch(r"-[a-zA-Z]*r[a-zA-Z]*", word) for word in call.argv[1:]):
+        env.put(words.READONLY + name, (Alt("yes"),))
     if exports or hides:
         way: Literal["yes", "no"] = "yes" if exports else "no"
         held = env.get(name)
@@ -229,12 +231,17 @@ def _eval(call: Call) -> None:
 
 def _read(call: Call) -> None:
     """What is read, or computed: `let A=B+1`."""
-    computed = call.argv[0] == "let"
+    head, known = call.argv[0], {}
+    text = reads.text(call.walk, call.command, call.env, call.frame) if head != "let" else None
+    if head == "read" and text is not None:
+        known = dict(reads.assigned(call.command, text.partition("\n")[0], call.env, call.frame) or ())
+    elif text is not None and call.argv[1] == "-t" and len(call.argv) == 3:
+        known = {call.argv[2]: text.removesuffix("\n").replace("\n", "\0")}
     for word in call.argv[1:]:
-        name = re.split(r"\W", word)[0] if computed else word
+        name = re.split(r"\W", word)[0] if head == "let" else word
         if _NAME.fullmatch(name):
-            step = call.step(f"{call.argv[0]} {name}")
-            call.env.put(name, call.walk.assigned(call.env, name, (Alt(HOLE),), step))
+            step = call.step(f"{head} {name}")
+            call.env.put(name, call.walk.assigned(call.env, name, (Alt(known.get(name, HOLE)),), step))
 
 
 def _printf(call: Call) -> None:

@@ -94,7 +94,10 @@ def _srun(call: Call) -> None:
 
 
 def _of_the_job(call: Call) -> tuple[list[str], Step | None]:
-    """SLURM_EXPORT_ENV: what sbatch --export leaves for the srun within the job."""
+    """SLURM_EXPORT_ENV: what sbatch --export leaves for the srun within the job. SRUN_EXPORT_ENV wins over it."""
+    own = call.sees.of("SRUN_EXPORT_ENV")
+    if len(own) == 1 and own[0].text is not None:
+        return [own[0].text], call.step(f"srun goes by SRUN_EXPORT_ENV={own[0].text[:60]}", "srun-export")
     held = call.sees.of("SLURM_EXPORT_ENV")
     if len(held) == 1 and held[0].text is not None:
         what = f"srun goes by SLURM_EXPORT_ENV={held[0].text[:60]}, which sbatch --export sets"
@@ -166,6 +169,11 @@ _HYDRA = frozenset(_HYDRA_TEXT.split())
 
 def _mpirun(call: Call) -> None:
     """Open MPI: ranks on this host inherit, those on others get -x alone. Hydra (MPICH, Intel): all of them inherit."""
+    if ":" in call.argv:  # several programs, each with its own options
+        at = call.argv.index(":")
+        _mpirun(call._replace(argv=call.argv[:at]))
+        _mpirun(call._replace(argv=[call.argv[0], *call.argv[at + 1 :]]))
+        return
     given, rest = _mpi_options(call.argv)
     names = [name for name, _ in given]
     hydra = any(n in _HYDRA for n in names) or call.argv[0].endswith("hydra")

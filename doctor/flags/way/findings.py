@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from doctor.findings import Evidence, Finding, Remedy, Severity, Subject, fingerprint
+from doctor.flags import spelling
 from doctor.flags.names import described
 from doctor.flags.way.frame import Followed
 from doctor.flags.way.model import Alt, Process, Step
@@ -23,6 +24,7 @@ _PAYLOAD = re.compile(
     r"|llama-\S+|rocminfo|\(.*\)|\S+\.py)(?:\s|$)"
 )
 _RANKS = re.compile(r"\beach (?:rank|task)|\branks on")
+_ELSEWHERE = re.compile(r"ranks? (?:of deepspeed )?on other (?:hosts|nodes)$|Ray workers of vLLM$")
 _JOB = re.compile(r"(?:\S*/)?(?:python[\d.]*\s(?:-u\s)?(?:-m\s|\S+\.py)|vllm|sglang|\w+_perf|\S+\.py)")
 """A job, and no question that the script asks of the machine."""
 _ALSO = ("unit-section", "unit-assignment", "env-file-export")
@@ -39,6 +41,7 @@ _CURES = {
     "sbatch-export": "Set it in the batch script, or name it in --export.",
     "deepspeed": "Write it into .deepspeed_env beside the script.",
     "ray": "Name it in env_vars of --runtime-env-json.",
+    "vllm-ray": "Set it above `ray start`, or name it in VLLM_RAY_EXTRA_ENV_VARS_TO_COPY.",
     "systemd-run": "Pass it: `--setenv={name}`.",
 }  # fmt: skip
 
@@ -96,16 +99,17 @@ def faults(found: Followed, text: str) -> Iterator[Fault]:
     if not payloads or len(payloads) > 60:
         return
     names = {name for p in payloads for name in p.sees.held if described(name)}
-    for name in sorted(names):
-        gone = None if re.search(rf"\$\{{?{name}\b", text) else lost(name, payloads) or _elsewhere(name, payloads)
+    for name in sorted(n for n in names if not re.search(rf"\$\{{?{n}\b", text) and not _is_dead(n)):
+        gone = lost(name, payloads) or lost(name, [p for p in payloads if _ELSEWHERE.search(p.where)])
         if gone:
-            yield _of_loss(name, gone)
+            logs = all(flag["kind"] == "debug" for flag in described(name)) and _ELSEWHERE.search(gone.process.where)
+            yield _of_loss(name, gone)._replace(severity="info" if logs else "warning")
     yield from _too_late(found, payloads)
 
 
-def _elsewhere(name: str, payloads: Sequence[Process]) -> Lost | None:
-    """Ranks of one job on other hosts that do not get what the ranks here get."""
-    return lost(name, [p for p in payloads if p.where.endswith("ranks on other hosts")])
+def _is_dead(name: str) -> bool:
+    """Nothing reads it any more: that is said, and where it goes is then of no use."""
+    return any(row["still_read"] == "no" for row in spelling.gone(name))
 
 
 def _too_late(found: Followed, payloads: Sequence[Process]) -> Iterator[Fault]:

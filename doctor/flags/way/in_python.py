@@ -1,7 +1,7 @@
 """`os.environ` of a script in Python: what it sets, and what the programs and workers that it starts get.
 
 The script is walked in the order in which it runs, into the functions that it calls by name. How multiprocessing and
-Ray pass the environment on was seen by running them (Python 3.11, Ray 2.56): tests/flags/way/python.yaml.
+Ray pass the environment on was seen by running them (Python 3.11, Ray 2.56): tests/flags/way/cases.yaml.
 """
 
 from __future__ import annotations
@@ -115,7 +115,12 @@ class _Script:
         if isinstance(node, (ast.If, ast.For, ast.While, ast.AsyncFor)):
             self._branches([node.body, node.orelse])
         elif isinstance(node, (ast.With, ast.AsyncWith)):
+            before = self.sees.copy()
+            changed = list(calls.patched(node))
+            for change in changed:
+                self._change(change, late=False)
             self.every(node.body)
+            self.sees.held |= {change.name: before.of(change.name) for change in changed}
         elif isinstance(node, ast.Try):
             self.every(node.body)
             self._branches([[], *(handler.body for handler in node.handlers)])
@@ -189,7 +194,7 @@ class _Script:
     def _start(self, started: Started) -> None:
         call = self.call
         if started.argv is not None:
-            call._replace(body=None).go_on(started.argv, started.env or self.sees)
+            call._replace(body=None).go_on(started.argv, (started.env or self.sees).copy())
         elif started.ray:
             self.ray = self.ray or started.line
             self.given |= started.given.keys()

@@ -128,26 +128,34 @@ def of(node: ast.stmt) -> Iterator[ast.Call]:
                 yield from reversed(found)
 
 
-def changes(node: ast.stmt) -> Iterator[Change]:
+def changes(node: ast.stmt, owner: str = "os.environ") -> Iterator[Change]:
     if isinstance(node, (ast.Assign, ast.AugAssign)):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         for target in targets:
-            if name := _item(target):
+            if name := _item(target, owner):
                 yield Change(node.lineno, name, text_of(node.value) if isinstance(node, ast.Assign) else HOLE)
-            elif isinstance(node, ast.AugAssign) and _is_environ(target):
+            elif isinstance(node, ast.AugAssign) and dotted(target) == owner:
                 yield from _pairs(node.lineno, node.value)
     elif isinstance(node, ast.Delete):
-        yield from (Change(node.lineno, name, None) for target in node.targets if (name := _item(target)))
+        yield from (Change(node.lineno, name, None) for target in node.targets if (name := _item(target, owner)))
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        yield from _method(node.value)
+        yield from _method(node.value, owner)
 
 
-def _method(call: ast.Call) -> Iterator[Change]:
+def patched(node: ast.With | ast.AsyncWith) -> Iterator[Change]:
+    """`with mock.patch.dict(os.environ, {…}):`"""
+    for call in (item.context_expr for item in node.items):
+        of_it = isinstance(call, ast.Call) and dotted(call.func).endswith("patch.dict") and len(call.args) > 1
+        if isinstance(call, ast.Call) and of_it and "os.environ" in (dotted(call.args[0]), text_of(call.args[0])):
+            yield from _pairs(call.lineno, call.args[1])
+
+
+def _method(call: ast.Call, of_: str) -> Iterator[Change]:
     owner, _, method = dotted(call.func).rpartition(".")
     first = text_of(call.args[0]) if call.args else HOLE
     if method == "putenv" and len(call.args) > 1 and HOLE not in first:
         yield Change(call.lineno, first, text_of(call.args[1]))
-    elif owner != "os.environ":
+    elif owner != of_:
         return
     elif method == "update":
         for argument in call.args:
@@ -167,8 +175,8 @@ def _pairs(line: int, node: ast.expr) -> Iterator[Change]:
         yield from (Change(line, k.arg, text_of(k.value)) for k in node.keywords if k.arg)
 
 
-def _item(node: ast.expr, owner: str = "") -> str:
-    if isinstance(node, ast.Subscript) and (dotted(node.value) == owner if owner else _is_environ(node.value)):
+def _item(node: ast.expr, owner: str) -> str:
+    if isinstance(node, ast.Subscript) and dotted(node.value) == owner:
         name = text_of(node.slice)
         return "" if HOLE in name else name
     return ""
@@ -183,7 +191,15 @@ def remember(node: ast.stmt, names: dict[str, Sees | list[str]], sees: Sees, ste
     names makes them unknown."""
     if not isinstance(node, ast.Assign):
         changed = node.target if isinstance(node, ast.AugAssign) else node.value if isinstance(node, ast.Expr) else node
-        names.pop(dotted(changed).partition(".")[0], None)
+        for each in node.targets if isinstance(node, ast.Delete) else [changed]:
+            owner = dotted(each.value if isinstance(each, ast.Subscript) else each).partition(".")[0]
+            held = names.get(owner)
+            done = list(changes(node, owner)) if isinstance(held, Sees) else []
+            if not done or any(change.default for change in done) or not isinstance(held, Sees):
+                names.pop(owner, None)
+                continue
+            for change in done:
+                held.put(change.name, change.text, step(node.lineno, f"{owner}: {change.name}"))
         return
     for target in node.targets:
         if isinstance(target, ast.Name):

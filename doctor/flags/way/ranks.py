@@ -188,6 +188,8 @@ def _ranked(call: Call, sees: Sees) -> Sees:
 
 
 def _ray(call: Call) -> None:
+    if call.argv[1:2] == ["start"]:
+        call.run.cluster = call.sees.or_(call.run.cluster) if call.run.cluster else call.sees.copy()
     if call.argv[1:3] != ["job", "submit"]:
         call.run.record(call.argv, call.sees, call.frame, call.line)
         return
@@ -203,6 +205,31 @@ def _ray(call: Call) -> None:
             sees = call.sees.unknown(call.step("--runtime-env was not read"))
     if call.argv[at + 1 :]:
         call.go_on(call.argv[at + 1 :], sees, "the ray cluster", outside=True)
+
+
+_COPIED_BY_VLLM = ("VLLM_", "LMCACHE_", "NCCL_", "UCX_", "HF_", "HUGGING_FACE_", "PYTHONHASHSEED")
+"""vllm/ray/ray_env.py of vLLM 0.20; its own workers without Ray inherit everything."""
+
+
+def _vllm(call: Call) -> None:
+    """With Ray, what vLLM does not copy its workers have from `ray start`, where the file runs that."""
+    call.run.record(call.argv, call.sees, call.frame, call.line)
+    backend = re.search(r"--distributed[-_]executor[-_]backend[ =]ray\b", " ".join(call.argv))
+    more = [a.text or "" for name in _MORE_OF_VLLM for a in call.sees.of(name) if not a.outer]
+    if not backend or not call.run.cluster or HOLE in "".join(more):
+        return
+    what = "vLLM copies only VLLM_, NCCL_, UCX_, HF_ and LMCACHE_ to Ray's workers; they have the rest from `ray start`"
+    copied = (*_COPIED_BY_VLLM, *(name for text in more for name in text.replace(" ", "").split(",") if name))
+    began, step = call.run.cluster, call.step(what, "vllm-ray")
+    sees = call.sees.cleared(step, lambda n: n.startswith(copied), began.base)
+    for name, held in began.held.items():
+        if not name.startswith(copied) and any(alt.text is not None or alt.outer for alt in held):
+            sees.held[name] = held
+    sees.may_be(step, "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "OMP_NUM_THREADS")
+    call.run.record(call.argv, sees, call.frame, call.line, "Ray workers of vLLM")
+
+
+_MORE_OF_VLLM = ("VLLM_RAY_EXTRA_ENV_VARS_TO_COPY", "VLLM_RAY_EXTRA_ENV_VAR_PREFIXES_TO_COPY")
 
 
 def _runtime_env(call: Call, sees: Sees, text: str) -> None:
@@ -247,8 +274,9 @@ def python(call: Call) -> None:
 
 
 _MODULES = {
+    "vllm.entrypoints.openai.api_server": _vllm,
     "torch.distributed.run": _torchrun, "torch.distributed.launch": _torchrun,
     "accelerate.commands.launch": _accelerate,
     "deepspeed": _deepspeed, "deepspeed.launcher.runner": _deepspeed,
 }  # fmt: skip
-TABLE = {"torchrun": _torchrun, "accelerate": _accelerate, "deepspeed": _deepspeed, "ray": _ray}
+TABLE = {"torchrun": _torchrun, "accelerate": _accelerate, "deepspeed": _deepspeed, "ray": _ray, "vllm": _vllm}

@@ -42,6 +42,8 @@ class Run:
         self.walk = Walk(self)
         self.nodes = 1
         """Machines of the batch job, by its directives."""
+        self.cluster: Sees | None = None
+        """What `ray start` was started with."""
         self.scheduled = False
         """The file names a scheduler (Slurm, PBS, LSF)."""
 

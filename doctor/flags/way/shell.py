@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from doctor.flags.way import builtins, words
+from doctor.flags.way import builtins, reads, words
 from doctor.flags.way.frame import Frame, Runs
 from doctor.flags.way.model import Alt, Env, Held, Step, joined
 from doctor.parsers.text import shell_tree
@@ -140,8 +140,11 @@ class Walk:
         listed = words.fields(command.words, env, frame.args) if command.words is not None else []
         surely = bool(listed) and HOLE not in "".join(listed) and not _leaves(command.body)
         self.every(command.test, env, frame)
+        turns = reads.turns(self, command, env, frame) if not self.loops else None
         if surely and command.name and not self.loops and len(listed) <= _UNROLLED:
-            self._each(command, listed, env, frame)
+            turns = [[(command.name, text)] for text in listed]
+        if turns is not None:
+            self._each(command, turns, env, frame)
             return
         ends = [] if surely else [env.fork()]
         turn = env.fork()
@@ -162,13 +165,20 @@ class Walk:
         self.loops -= 1
         env.take(*(_flat(end, env) for end in ends))
 
-    def _each(self, command: Loop, listed: list[str], env: Env, frame: Frame) -> None:
-        """A list that is known: one turn for each of its words."""
+    def _each(self, command: Loop, turns: Sequence[Sequence[tuple[str, str]]], env: Env, frame: Frame) -> None:
+        """A list or a file that is known: one turn for each of its words or lines."""
         self.loops += 1
-        for text in listed:
-            step = Step(frame.file, command.line, f"for {command.name}")
-            env.put(command.name, self.assigned(env, command.name, [Alt(text)], step))
-            self.every(command.body, env, frame)
+        for turn in turns:
+            before = env.fork()
+            for name, text in turn:
+                step = Step(frame.file, command.line, f"{'for' if command.name else 'while read'} {name}")
+                env.put(name, self.assigned(env, name, [Alt(text)], step))
+            if not _leaves(command.body):
+                self.every(command.body, env, frame)
+                continue
+            after = env.fork()
+            self.every(command.body, after, frame)
+            env.take(_flat(after, env), _flat(before, env))
         self.loops -= 1
 
     def simple(self, command: Simple, env: Env, frame: Frame) -> None:
@@ -201,7 +211,7 @@ class Walk:
         path = words.beside(argv[1] if copies else words.text_of(command.out, env, frame.args) if command.out else "")
         if not path:
             return
-        text = (self._input(command, env, frame) or HOLE) if copies else self._prints(command, env, frame)
+        text = (self.input(command, env, frame) or HOLE) if copies else self._prints(command, env, frame)
         if command.appends:
             before = env.get(words.WRITTEN + path)
             text = before[0].text + text if len(before) == 1 and before[0].text and text != HOLE else HOLE
@@ -212,7 +222,7 @@ class Walk:
         """What `echo TEXT`, or `cat` of a here-document, prints."""
         argv = words.fields(command.words, env, frame.args)
         if argv == ["cat"]:
-            return self._input(command, env, frame) or HOLE
+            return self.input(command, env, frame) or HOLE
         return " ".join(argv[1:]) + "\n" if argv[:1] == ["echo"] and argv[1:2] != ["-e"] else HOLE
 
     def start(self, argv: list[str], command: Simple, env: Env, frame: Frame, given: dict[str, Held]) -> None:
@@ -224,9 +234,9 @@ class Walk:
             )
         )
         sees.held.update(given)
-        self.run.start(argv, sees, frame, command.line, self._input(command, env, frame))
+        self.run.start(argv, sees, frame, command.line, self.input(command, env, frame))
 
-    def _input(self, command: Simple, env: Env, frame: Frame) -> str | None:
+    def input(self, command: Simple, env: Env, frame: Frame) -> str | None:
         """A here-document as the program reads it: expanded unless its word was quoted."""
         if command.string is not None:
             return words.text_of(command.string, env, frame.args)
@@ -249,6 +259,8 @@ class Walk:
                 env.put(part.text, self.assigned(env, part.text, words.alternatives(part, env, frame.args), step))
 
     def assign(self, assign: Assignment, env: Env, frame: Frame) -> None:
+        if env.get(words.READONLY + assign.name)[0].text:
+            return
         held = words.assigned(assign.value, env, frame.args, assign.name)
         if assign.append:
             before = env.get(assign.name)

@@ -21,6 +21,7 @@ HERE = "\ue001"
 WRITTEN = "\0file "
 """Before the path of a file that the script writes: its text is kept as a variable that every program inherits."""
 TRAP = "\0trap"
+READONLY = "\0readonly "
 _OPTIONAL = re.compile(r"[*?\[]|\{[^{}]*,[^{}]*\}")
 
 

@@ -25,6 +25,8 @@ class Simple:
     """Here-document on standard input; `\\0` before it where nothing in it is expanded."""
     string: Word | None = None
     """Here-string on standard input."""
+    file: Word | None = None
+    """The file on standard input."""
     out: Word | None = None
     """The file that standard output goes to."""
     appends: bool = False
@@ -66,6 +68,8 @@ class Loop:
     body: list[Command]
     name: str = ""
     words: list[Word] | None = None
+    input: Simple | None = None
+    """Where its standard input comes from."""
 
 
 @dataclass

@@ -163,7 +163,10 @@ class _Parser:
             raise ShellError(token.line, f"unexpected {word}")
         else:
             return self._simple()
-        self._redirects(Simple(token.line))
+        redirected = Simple(token.line)
+        self._redirects(redirected)
+        if isinstance(made, Loop):
+            made.input = redirected
         return made
 
     def _redirects(self, into: Simple) -> None:
@@ -173,6 +176,8 @@ class _Parser:
                 into.body = token.body
             elif token.op == "<<<":
                 into.string = token.word
+            elif token.op == "<":
+                into.file = token.word
             elif token.op == ">" and token.body is not None:
                 into.out, into.appends = token.word, token.body == ">>"
 
