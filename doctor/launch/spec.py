@@ -82,10 +82,12 @@ def bound(part: Part) -> Bound:
 
 
 def left_out(spec: Spec, reasons: Mapping[Kind, str]) -> Iterator[str]:
-    """One line for each part of those kinds: the option with its value, and why the format leaves it out."""
+    """One line for each part of those kinds: the option with its value, and why the format leaves it out. The
+    host's network is no loss where there is no other, and named by its kind."""
     for part in spec.of(*reasons):
         value = "" if part.kind == "detach" else f" {part.value}"
-        yield f"{OPTIONS.get(part.kind, part.kind)}{value}: {reasons[part.kind]}"
+        option = part.kind if part.value == "host" else OPTIONS.get(part.kind, part.kind)
+        yield f"{option}{value}: {reasons[part.kind]}"
 
 
 _OF_GPUS = ("/dev/kfd", "/dev/dri/", "/dev/nvidia", "/dev/dxg")

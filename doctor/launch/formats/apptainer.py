@@ -35,7 +35,6 @@ _GIVEN = {
 }
 
 _UNSAID: Mapping[Kind, str] = {
-    "pass_env": "the caller's variables are passed as they are",
     "volume": "there are no named volumes: mount a folder with -v /FOLDER:PATH",
     "publish": "the host's network is used: the program's own port is open",
     "name": "what runs here has no name (apptainer instance has)",
@@ -65,6 +64,7 @@ def emit(spec: Spec) -> Emitted:
         words += [option, value]
         lines.append(Line(f"{option} {value}", reason))
     words.append(f"docker://{spec.image}" if origin(spec.image) == "registry" else spec.image)
+    lines += [Line(part.value, f"{part.reason}, with all of the caller's variables") for part in spec.of("pass_env")]
     lines += [Line(f"exec {part.value}".rstrip(), part.reason) for part in spec.of("entrypoint")]
     assigned = [f"APPTAINERENV_{name}={value}" for name, (value, _) in env.items()]
     start = ["env", *assigned] if assigned else []
@@ -84,8 +84,8 @@ def _options(spec: Spec) -> Iterator[tuple[str, str, str]]:
 
 def _left_out(spec: Spec) -> Iterator[str]:
     yield from left_out(spec, _UNSAID)
-    if spec.one("network") not in (None, "none"):
-        yield f"--network {spec.one('network')}: the host's network is used"
+    if spec.one("network") != "none":
+        yield from left_out(spec, {"network": "the host's network is used"})
     for part in spec.parts:
         if beside_gpus(part):
             yield f"device {part.value}: the host's /dev is seen"

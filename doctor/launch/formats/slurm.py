@@ -41,9 +41,9 @@ _SEEN = ("NVIDIA_VISIBLE_DEVICES=all", "enroot's hook of NVIDIA acts on it; Slur
 
 def emit(spec: Spec) -> Emitted:
     program = spec.one("entrypoint")
-    command = (*([program] if program else []), *spec.command)
+    command = (*([program] if program else _own_program(spec) if program is None else []), *spec.command)
     if not command:
-        raise InputError("--emit slurm: give the command after --: a job that is not interactive needs one")
+        raise InputError("--emit slurm: an empty --entrypoint needs a command after --")
     rows = ["#!/bin/bash", f"#SBATCH --job-name={spec.name}", "#SBATCH --nodes=1", "#SBATCH --ntasks-per-node=1"]
     lines = [
         Line("--job-name", "the image's name, so that the queue tells what runs"),
@@ -67,12 +67,14 @@ def emit(spec: Spec) -> Emitted:
         words.append(f"--container-env={','.join(names)}")
         lines.append(Line("--container-env", "the image's own values would win otherwise"))
     if program is None:
-        words.append("--container-entrypoint")
-        lines.append(Line("--container-entrypoint", "pyxis leaves out the image's own otherwise"))
+        words.append("--container-writable")
+        lines.append(Line("--container-writable", "for the next line, where the site makes containers read-only"))
+        lines.append(Line("-- sh -c …", "the image's own program, which pyxis leaves out otherwise"))
     lines += [Line(f"-- {part.value}".rstrip(), part.reason) for part in spec.of("entrypoint")]
     for part in spec.of("workdir"):
-        words.append(f"--container-workdir={part.value}")
-        lines.append(Line(f"--container-workdir={part.value}", part.reason))
+        if program is not None:
+            words.append(f"--container-workdir={part.value}")
+        lines.append(Line(f"{'--container-workdir=' if program is not None else 'cd '}{part.value}", part.reason))
     mounts = [bound(part).plain for part in spec.of("mount")]
     if mounts:
         words.append(f"--container-mounts={','.join(mounts)}")
@@ -84,6 +86,15 @@ def emit(spec: Spec) -> Emitted:
     if spec.vendor and not spec.every:
         left_out.append(f"which GPUs ({', '.join(spec.gpus)}): Slurm chooses")
     return Emitted("\n".join(rows) + "\n", tuple(lines), tuple(left_out))
+
+
+def _own_program(spec: Spec) -> list[str]:
+    """enroot starts an image's program by /etc/rc, which enters the image's folder; pyxis writes into /etc/rc.local what
+    leaves the program out. Its option --container-entrypoint starts the program with a command of pyxis' own, which a
+    server takes for arguments (pyxis 0.24, enroot_container_start)."""
+    workdir = spec.one("workdir")
+    first = f"echo {shlex.quote(f'cd {shlex.quote(workdir)}')}" if workdir else ":"
+    return ["sh", "-c", f"{first} >/etc/rc.local && . /etc/rc", "sh"]
 
 
 _DECIDED = "the container has what the job has"
