@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from doctor.errors import InputError
 from doctor.launch.names import origin
-from doctor.launch.spec import Emitted, Kind, Line, Spec, beside_gpus, bound, left_out
+from doctor.launch.spec import ON_THE_NODE, Emitted, Kind, Line, Spec, beside_gpus, bound, left_out
 
 SHELL = True
 IMAGES = ("sif", "library", "oras", "docker-archive")
@@ -35,11 +35,9 @@ _GIVEN = {
 }
 
 _UNSAID: Mapping[Kind, str] = {
-    "volume": "there are no named volumes: mount a folder with -v /FOLDER:PATH",
-    "publish": "the host's network is used: the program's own port is open",
     "name": "what runs here has no name (apptainer instance has)",
     "detach": "start it behind nohup, or as an apptainer instance",
-    "engine_arg": "an option of docker and podman alone",
+    **ON_THE_NODE,
 }
 
 
@@ -83,9 +81,7 @@ def _options(spec: Spec) -> Iterator[tuple[str, str, str]]:
 
 
 def _left_out(spec: Spec) -> Iterator[str]:
-    yield from left_out(spec, _UNSAID)
-    if spec.one("network") != "none":
-        yield from left_out(spec, {"network": "the host's network is used"})
+    yield from left_out(spec, {k: why for k, why in _UNSAID.items() if k != "network" or spec.one(k) != "none"})
     for part in spec.parts:
         if beside_gpus(part):
             yield f"device {part.value}: the host's /dev is seen"

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from doctor.errors import InputError
 from doctor.launch.names import origin
-from doctor.launch.spec import Emitted, Kind, Line, Spec, beside_gpus, bound
+from doctor.launch.spec import ON_THE_NODE, Emitted, Kind, Line, Spec, beside_gpus, bound
 from doctor.launch.spec import left_out as without
 
 SHELL = True
@@ -22,11 +22,8 @@ _SAID = {"device", "cdi", "gpus", "runtime", "group", "env", "mount", *_FLAGS}
 """What is in the script, or comes with the GPUs that Slurm hands out: enroot shares /dev, and the groups stay."""
 _OPTIONS: Mapping[Kind, str] = {
     "env_file": "pyxis reads none: pass each variable with -e",
-    "volume": "there are no named volumes: mount a folder with -v /FOLDER:PATH",
-    "publish": "the node's network is used: the program's own port is open on it",
-    "network": "the node's network is used",
     "detach": "sbatch runs it in the background",
-    "engine_arg": "an option of docker and podman alone",
+    **ON_THE_NODE,
 }
 _UNSAID = {
     "shm": "enroot shares the host's /dev/shm",
@@ -72,16 +69,15 @@ def emit(spec: Spec) -> Emitted:
         lines.append(Line("-- sh -c …", "the image's own program, which pyxis leaves out otherwise"))
     lines += [Line(f"-- {part.value}".rstrip(), part.reason) for part in spec.of("entrypoint")]
     for part in spec.of("workdir"):
-        if program is not None:
-            words.append(f"--container-workdir={part.value}")
-        lines.append(Line(f"{'--container-workdir=' if program is not None else 'cd '}{part.value}", part.reason))
+        words.append(f"--container-workdir={part.value}")
+        lines.append(Line(f"--container-workdir={part.value}", part.reason))
     mounts = [bound(part).plain for part in spec.of("mount")]
     if mounts:
         words.append(f"--container-mounts={','.join(mounts)}")
         lines.append(Line("--container-mounts", "; ".join(dict.fromkeys(part.reason for part in spec.of("mount")))))
     rows.append(shlex.join([*words, "--", *command]))
     unsaid = [p for p in spec.parts if p.kind not in (*_SAID, *_OPTIONS) or beside_gpus(p)]
-    left_out = [f"{p.kind} {p.value}: {_UNSAID.get(p.kind, _DECIDED)}" for p in unsaid]
+    left_out = [f"{p.kind} {p.value}: {_UNSAID.get(p.kind, 'the container has what the job has')}" for p in unsaid]
     left_out += without(spec, _OPTIONS)
     if spec.vendor and not spec.every:
         left_out.append(f"which GPUs ({', '.join(spec.gpus)}): Slurm chooses")
@@ -89,15 +85,11 @@ def emit(spec: Spec) -> Emitted:
 
 
 def _own_program(spec: Spec) -> list[str]:
-    """enroot starts an image's program by /etc/rc, which enters the image's folder; pyxis writes into /etc/rc.local what
-    leaves the program out. Its option --container-entrypoint starts the program with a command of pyxis' own, which a
-    server takes for arguments (pyxis 0.24, enroot_container_start)."""
+    """enroot starts it by /etc/rc, which enters the image's folder; pyxis writes into /etc/rc.local what leaves it out.
+    --container-entrypoint would start it with a command of pyxis' own as arguments (0.24, enroot_container_start)."""
     workdir = spec.one("workdir")
     first = f"echo {shlex.quote(f'cd {shlex.quote(workdir)}')}" if workdir else ":"
     return ["sh", "-c", f"{first} >/etc/rc.local && . /etc/rc", "sh"]
-
-
-_DECIDED = "the container has what the job has"
 
 
 def _file(image: str) -> str:
