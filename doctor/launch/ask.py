@@ -18,7 +18,7 @@ from doctor.probes.container.engines import HOOK
 from doctor.probes.lib import engine_mode
 from doctor.probes.lib.engine_mode import CDI_FOLDERS
 from doctor.system.base import System
-from doctor.system.engine_api import Api, place
+from doctor.system.engine_api import Api, as_table, place
 from doctor.system.engine_sockets import ASK_S, Place
 from doctor.versions import Dotted
 
@@ -123,20 +123,16 @@ def _info(system: System, base: tuple[str, ...]) -> Mapping[str, Any]:
 
 
 def _podman(info: Mapping[str, Any]) -> dict[str, Any]:
-    host = _dict(info.get("host"))
+    host = as_table(info.get("host"))
     if host.get("serviceIsRemote"):
         raise InputError(f"podman talks to a service elsewhere: {_ELSEWHERE}")
-    security = _dict(host.get("security"))
+    security = as_table(host.get("security"))
     return {
-        "version": str(_dict(info.get("version")).get("Version") or "0"),
+        "version": str(as_table(info.get("version")).get("Version") or "0"),
         "rootless": bool(security.get("rootless")),
         "selinux": bool(security.get("selinuxEnabled")),
-        "oci_runtime": str(_dict(host.get("ociRuntime")).get("name") or ""),
+        "oci_runtime": str(as_table(host.get("ociRuntime")).get("name") or ""),
     }
-
-
-def _dict(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _specs(system: System, folder: str) -> list[Spec]:

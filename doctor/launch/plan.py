@@ -17,7 +17,6 @@ from doctor.launch.spec import Part, Spec, Trouble, bound
 GIB = 1 << 30
 _SHM = "/dev/shm"  # noqa: S108  the container's own
 _SINGLE = ("shm", "user", "ipc", "gpus", "runtime", "network", "name", "workdir", "detach", "entrypoint")
-_GPU_KINDS = ("device", "cdi", "gpus", "runtime")
 
 
 def plan(
@@ -115,7 +114,12 @@ def _held_back(engine: Engine, parts: Sequence[Part]) -> Iterator[tuple[Part, Tr
 
 
 def _unreachable(machine: Snapshot, engine: Engine | None, parts: Sequence[Part]) -> Iterator[Trouble]:
-    if engine is not None and engine.desktop and not machine.host.wsl and any(p.kind in _GPU_KINDS for p in parts):
+    if (
+        engine is not None
+        and engine.desktop
+        and not machine.host.wsl
+        and any(p.kind in security.GPU_KINDS for p in parts)
+    ):
         yield Trouble(
             "Docker Desktop runs containers in a virtual machine that has none of this machine's GPUs",
             "use the engine of the host: docker context use default",

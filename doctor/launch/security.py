@@ -13,7 +13,7 @@ from doctor.launch.engine import Engine
 from doctor.launch.nodes import is_closed
 from doctor.launch.spec import Part, Trouble, bound
 
-_GPU_KINDS = ("device", "cdi", "gpus", "runtime")
+GPU_KINDS = ("device", "cdi", "gpus", "runtime")
 _HOST_USERS = "add --engine-arg=--userns=host (this container's root is then the host's)"
 
 
@@ -43,7 +43,7 @@ def _remapped(machine: Snapshot, parts: Sequence[Part], nodes: Sequence[str]) ->
 
 
 def _selinux(engine: Engine, parts: Sequence[Part]) -> Iterator[Trouble]:
-    if engine.device_boolean is False and any(part.kind in _GPU_KINDS for part in parts):
+    if engine.device_boolean is False and any(part.kind in GPU_KINDS for part in parts):
         yield Trouble(
             "SELinux is enforcing, and container_use_devices is off: it may refuse the GPU's nodes to the container",
             "sudo setsebool -P container_use_devices=1 (all containers of this host); or for this container alone "

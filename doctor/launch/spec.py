@@ -81,11 +81,21 @@ def bound(part: Part) -> Bound:
     return Bound(source, inside, tuple(options[0].split(",")) if options else ())
 
 
+OF_DOCKER = "an option of docker and podman alone"
+ON_THE_NODE: Mapping[Kind, str] = {
+    "volume": "there are no named volumes: mount a folder with -v /FOLDER:PATH",
+    "publish": "the node's network is used: the program's own port is open on it",
+    "network": "the node's network is used",
+    "engine_arg": OF_DOCKER,
+}
+
+
 def left_out(spec: Spec, reasons: Mapping[Kind, str]) -> Iterator[str]:
     """One line for each part of those kinds: the option with its value, and why the format leaves it out."""
     for part in spec.of(*reasons):
         value = "" if part.kind == "detach" else f" {part.value}"
-        yield f"{OPTIONS.get(part.kind, part.kind)}{value}: {reasons[part.kind]}"
+        option = part.kind if part.value == "host" else OPTIONS.get(part.kind, part.kind)
+        yield f"{option}{value}: {reasons[part.kind]}"
 
 
 _OF_GPUS = ("/dev/kfd", "/dev/dri/", "/dev/nvidia", "/dev/dxg")

@@ -9,6 +9,11 @@ from doctor.launch.spec import Line
 from doctor.parsers.lib.printable import clean
 
 
+def plain(value: str) -> str:
+    """Compose and Kubernetes read `$$` as one `$`, and expand what follows a single one."""
+    return value.replace("$", "$$")
+
+
 def text(
     tables: Mapping[str, Any] | Sequence[Mapping[str, Any]], lines: Sequence[Line], left_out: Sequence[str]
 ) -> str:

@@ -122,28 +122,28 @@ class Api:
 
     def version(self) -> Mapping[str, Any]:
         with self._one_line():
-            return _table(self._client.version(api_version=False))
+            return as_table(self._client.version(api_version=False))
 
     def info(self) -> Mapping[str, Any]:
         with self._one_line():
-            return _table(self._client.info())
+            return as_table(self._client.info())
 
     def container(self, name: str) -> Mapping[str, Any]:
         with self._one_line(name):
-            return _table(self._client.inspect_container(name))
+            return as_table(self._client.inspect_container(name))
 
     def image(self, reference: str) -> Mapping[str, Any] | None:
         """What `inspect` shows of an image; None where the engine has none of that name."""
         try:
             with self._one_line(reference):
-                return _table(self._client.inspect_image(reference))
+                return as_table(self._client.inspect_image(reference))
         except NotThere:
             return None
 
     def registry_digest(self, reference: str) -> str:
         """Of an image's tag, asked of its registry by the engine, with its network and the account's credentials."""
         with self._one_line(reference):
-            found = _table(self._client.inspect_distribution(reference))
+            found = as_table(self._client.inspect_distribution(reference))
         digest = (found.get("Descriptor") or {}).get("digest")
         if not digest:
             raise EngineError(f"{self.name} has no digest of {reference[:100]}")
@@ -335,7 +335,7 @@ def own_limits() -> dict[str, int]:
     return {name: min(n, _ENOUGH) if n > 0 else _ENOUGH for name, n in found}
 
 
-def _table(answer: Any) -> Mapping[str, Any]:
+def as_table(answer: Any) -> Mapping[str, Any]:
     """Whatever listens there may answer with anything."""
     return answer if isinstance(answer, dict) else {}
 

@@ -109,7 +109,7 @@ def test_an_image_that_is_only_here_is_not_written_for_a_cluster(
 
 def test_an_option_that_a_format_leaves_out_is_a_note(capture: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*capture, "--emit", "apptainer", "-p", "8000:8000", "a"]) == 0
-    assert "doctor: note: left out: -p 8000:8000: the host's network is used" in capsys.readouterr().err
+    assert "doctor: note: left out: -p 8000:8000: the node's network is used: " in capsys.readouterr().err
 
 
 def test_prove_starts_a_container_and_prints_nothing_else(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,7 @@ def test_an_empty_entrypoint_is_the_command_in_kubernetes() -> None:
     [
         ("apptainer", "server", ["run", f"docker://{IMAGE}", *MODEL]),
         ("apptainer", "everything", ["exec", f"docker://{IMAGE}", "/usr/bin/vllm", *MODEL]),
-        ("slurm", "server", ["--container-entrypoint", "--", *MODEL]),
+        ("slurm", "server", ["--container-writable", "--", "sh", "-c", *MODEL]),
         ("slurm", "everything", ["--container-workdir=/work", "--", "/usr/bin/vllm", *MODEL]),
     ],
 )
@@ -139,7 +140,20 @@ def test_the_image_s_own_program_is_started_as_docker_would(name: str, case: str
     words = line(name, case)
     assert [word for word in end if word in words] == end
     assert words[-len(MODEL) :] == list(MODEL)
-    assert ("--container-entrypoint" in words) == ("--container-entrypoint" in end)
+    assert ("--container-writable" in words) == ("--container-writable" in end)
+
+
+@each("workdir", [None, "/a folder", "/data"])
+def test_in_slurm_the_image_s_program_gets_the_command_in_the_folder(workdir: str | None, tmp_path: Path) -> None:
+    """/etc/rc is as enroot writes it, /etc/rc.local as pyxis leaves it; seen with pyxis 0.24 and enroot 4.1.2."""
+    (tmp_path / "rc.local").write_text('exec "$@"\n')
+    rc = f'cd() {{ echo "in $1"; }}\ncd /image\n. {tmp_path}/rc.local\nexec printf "%s\\n" own "$@"\n'
+    (tmp_path / "rc").write_text(rc)
+    words = line("slurm", spec(workdir=workdir))
+    words = [word.replace("/etc", str(tmp_path)) for word in words[words.index("--") + 1 :]]
+    shown = subprocess.run(words, capture_output=True, text=True, check=True, timeout=10).stdout
+    folders = ["/image", *([workdir] if workdir else [])]
+    assert shown.splitlines() == [*(f"in {folder}" for folder in folders), "own", *MODEL]
 
 
 def test_slurm_takes_the_token_of_the_job() -> None:

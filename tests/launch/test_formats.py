@@ -205,9 +205,10 @@ def test_apptainer_is_told_which_gpus_in_rocm_s_own_order() -> None:
     assert any("which GPUs (0:3, 0:5)" in what for what in emit("apptainer", nameless).left_out)
 
 
-def test_slurm_needs_a_command() -> None:
-    with pytest.raises(InputError, match="give the command after --"):
-        emit("slurm", _with(CASES["amd nodes"], command=()))
+def test_slurm_needs_a_program() -> None:
+    assert emit("slurm", _with(CASES["amd nodes"], command=())).text.endswith(" sh\n")  # the image's own
+    with pytest.raises(InputError, match="an empty --entrypoint needs a command"):
+        emit("slurm", _with(CASES["amd nodes"], command=(), parts=(Part("entrypoint", "", "none"),)))
 
 
 def _with(spec: Spec, **changed: Any) -> Spec:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from doctor.errors import InputError
 from doctor.launch.names import origin
-from doctor.launch.spec import Emitted, Kind, Line, Spec, beside_gpus, bound, left_out
+from doctor.launch.spec import ON_THE_NODE, Emitted, Kind, Line, Spec, beside_gpus, bound, left_out
 
 SHELL = True
 IMAGES = ("sif", "library", "oras", "docker-archive")
@@ -35,12 +35,9 @@ _GIVEN = {
 }
 
 _UNSAID: Mapping[Kind, str] = {
-    "pass_env": "the caller's variables are passed as they are",
-    "volume": "there are no named volumes: mount a folder with -v /FOLDER:PATH",
-    "publish": "the host's network is used: the program's own port is open",
     "name": "what runs here has no name (apptainer instance has)",
     "detach": "start it behind nohup, or as an apptainer instance",
-    "engine_arg": "an option of docker and podman alone",
+    **ON_THE_NODE,
 }
 
 
@@ -65,6 +62,7 @@ def emit(spec: Spec) -> Emitted:
         words += [option, value]
         lines.append(Line(f"{option} {value}", reason))
     words.append(f"docker://{spec.image}" if origin(spec.image) == "registry" else spec.image)
+    lines += [Line(part.value, f"{part.reason}, with all of the caller's variables") for part in spec.of("pass_env")]
     lines += [Line(f"exec {part.value}".rstrip(), part.reason) for part in spec.of("entrypoint")]
     assigned = [f"APPTAINERENV_{name}={value}" for name, (value, _) in env.items()]
     start = ["env", *assigned] if assigned else []
@@ -83,9 +81,7 @@ def _options(spec: Spec) -> Iterator[tuple[str, str, str]]:
 
 
 def _left_out(spec: Spec) -> Iterator[str]:
-    yield from left_out(spec, _UNSAID)
-    if spec.one("network") not in (None, "none"):
-        yield f"--network {spec.one('network')}: the host's network is used"
+    yield from left_out(spec, {k: why for k, why in _UNSAID.items() if k != "network" or spec.one(k) != "none"})
     for part in spec.parts:
         if beside_gpus(part):
             yield f"device {part.value}: the host's /dev is seen"

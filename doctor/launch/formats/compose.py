@@ -10,7 +10,7 @@ from typing import Any
 
 from doctor.launch.formats.docker import size
 from doctor.launch.spec import Emitted, Kind, Line, Part, Spec, bound, left_out
-from doctor.launch.yaml_text import text
+from doctor.launch.yaml_text import plain, text
 
 LOCAL = True
 
@@ -60,10 +60,6 @@ def emit(spec: Spec) -> Emitted:
 def _is_mode(network: str) -> bool:
     """What is no network's name."""
     return network in ("host", "none", "bridge") or network.startswith("container:")
-
-
-def plain(value: str) -> str:
-    return value.replace("$", "$$")
 
 
 def _said(part: Part) -> tuple[str, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from doctor.launch.formats.slurm import DRIVER, pyxis
 from doctor.launch.names import origin
-from doctor.launch.spec import Emitted, Kind, Line, Spec, beside_gpus, bound
+from doctor.launch.spec import ON_THE_NODE, Emitted, Kind, Line, Spec, beside_gpus, bound
 from doctor.launch.spec import left_out as without
 
 SHELL = True
@@ -25,13 +25,10 @@ _SHARED = {
 }
 OPTIONS: Mapping[Kind, str] = {
     "env_file": "enroot reads none: pass each variable with -e",
-    "volume": "there are no named volumes: mount a folder with -v /FOLDER:PATH",
-    "publish": "the host's network is used: the program's own port is open",
-    "network": "the host's network is used",
     "workdir": "it starts in the image's folder: change it in the command",
     "detach": "start it behind nohup",
     "entrypoint": "the image's own is started with the command behind it",
-    "engine_arg": "an option of docker and podman alone",
+    **ON_THE_NODE,
 }
 _OWN = "the container has the caller's own"
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from doctor.errors import InputError
 from doctor.launch.names import Port, label, port
-from doctor.launch.spec import Emitted, Kind, Line, Spec, beside_gpus, bound, left_out
-from doctor.launch.yaml_text import text
+from doctor.launch.spec import OF_DOCKER, Emitted, Kind, Line, Spec, beside_gpus, bound, left_out
+from doctor.launch.yaml_text import plain, text
 
 _RESOURCES = {"amd": "amd.com/gpu", "nvidia": "nvidia.com/gpu"}
 _UNSAID = {
@@ -24,7 +24,7 @@ _UNSAID = {
 _OPTIONS: Mapping[Kind, str] = {
     "name": "is the name of the object, as a DNS label",
     "detach": "the cluster runs it in the background",
-    "engine_arg": "an option of docker and podman alone",
+    "engine_arg": OF_DOCKER,
 }
 LABEL = "app.kubernetes.io/name"
 _LAST_ID = (1 << 31) - 1
@@ -86,10 +86,6 @@ def pod_spec(spec: Spec) -> tuple[dict[str, Any], tuple[Line, ...], tuple[str, .
     lines += _security(spec, container)
     lines += _volumes(spec, pod, container)
     return pod, tuple(lines), tuple(_unsaid(spec))
-
-
-def plain(value: str) -> str:
-    return value.replace("$", "$$")
 
 
 def _starts(spec: Spec, container: dict[str, Any]) -> Iterator[Line]:

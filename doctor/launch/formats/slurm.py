@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from doctor.errors import InputError
 from doctor.launch.names import origin
-from doctor.launch.spec import Emitted, Kind, Line, Spec, beside_gpus, bound
+from doctor.launch.spec import ON_THE_NODE, Emitted, Kind, Line, Spec, beside_gpus, bound
 from doctor.launch.spec import left_out as without
 
 SHELL = True
@@ -22,11 +22,8 @@ _SAID = {"device", "cdi", "gpus", "runtime", "group", "env", "mount", *_FLAGS}
 """What is in the script, or comes with the GPUs that Slurm hands out: enroot shares /dev, and the groups stay."""
 _OPTIONS: Mapping[Kind, str] = {
     "env_file": "pyxis reads none: pass each variable with -e",
-    "volume": "there are no named volumes: mount a folder with -v /FOLDER:PATH",
-    "publish": "the node's network is used: the program's own port is open on it",
-    "network": "the node's network is used",
     "detach": "sbatch runs it in the background",
-    "engine_arg": "an option of docker and podman alone",
+    **ON_THE_NODE,
 }
 _UNSAID = {
     "shm": "enroot shares the host's /dev/shm",
@@ -41,9 +38,9 @@ _SEEN = ("NVIDIA_VISIBLE_DEVICES=all", "enroot's hook of NVIDIA acts on it; Slur
 
 def emit(spec: Spec) -> Emitted:
     program = spec.one("entrypoint")
-    command = (*([program] if program else []), *spec.command)
+    command = (*([program] if program else _own_program(spec) if program is None else []), *spec.command)
     if not command:
-        raise InputError("--emit slurm: give the command after --: a job that is not interactive needs one")
+        raise InputError("--emit slurm: an empty --entrypoint needs a command after --")
     rows = ["#!/bin/bash", f"#SBATCH --job-name={spec.name}", "#SBATCH --nodes=1", "#SBATCH --ntasks-per-node=1"]
     lines = [
         Line("--job-name", "the image's name, so that the queue tells what runs"),
@@ -67,8 +64,9 @@ def emit(spec: Spec) -> Emitted:
         words.append(f"--container-env={','.join(names)}")
         lines.append(Line("--container-env", "the image's own values would win otherwise"))
     if program is None:
-        words.append("--container-entrypoint")
-        lines.append(Line("--container-entrypoint", "pyxis leaves out the image's own otherwise"))
+        words.append("--container-writable")
+        lines.append(Line("--container-writable", "for the next line, where the site makes containers read-only"))
+        lines.append(Line("-- sh -c …", "the image's own program, which pyxis leaves out otherwise"))
     lines += [Line(f"-- {part.value}".rstrip(), part.reason) for part in spec.of("entrypoint")]
     for part in spec.of("workdir"):
         words.append(f"--container-workdir={part.value}")
@@ -79,14 +77,19 @@ def emit(spec: Spec) -> Emitted:
         lines.append(Line("--container-mounts", "; ".join(dict.fromkeys(part.reason for part in spec.of("mount")))))
     rows.append(shlex.join([*words, "--", *command]))
     unsaid = [p for p in spec.parts if p.kind not in (*_SAID, *_OPTIONS) or beside_gpus(p)]
-    left_out = [f"{p.kind} {p.value}: {_UNSAID.get(p.kind, _DECIDED)}" for p in unsaid]
+    left_out = [f"{p.kind} {p.value}: {_UNSAID.get(p.kind, 'the container has what the job has')}" for p in unsaid]
     left_out += without(spec, _OPTIONS)
     if spec.vendor and not spec.every:
         left_out.append(f"which GPUs ({', '.join(spec.gpus)}): Slurm chooses")
     return Emitted("\n".join(rows) + "\n", tuple(lines), tuple(left_out))
 
 
-_DECIDED = "the container has what the job has"
+def _own_program(spec: Spec) -> list[str]:
+    """enroot starts it by /etc/rc, which enters the image's folder; pyxis writes into /etc/rc.local what leaves it out.
+    --container-entrypoint would start it with a command of pyxis' own as arguments (0.24, enroot_container_start)."""
+    workdir = spec.one("workdir")
+    first = f"echo {shlex.quote(f'cd {shlex.quote(workdir)}')}" if workdir else ":"
+    return ["sh", "-c", f"{first} >/etc/rc.local && . /etc/rc", "sh"]
 
 
 def _file(image: str) -> str:
