@@ -157,7 +157,9 @@ def _unexpected(error: Exception) -> int:
         _tell(f"{error}\n")
         return ExitCode.USAGE
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):
-        return _say(error.format_message(), ExitCode.USAGE)
+        text, context = error.format_message(), getattr(error, "ctx", None)
+        suggests = context is None or "Did you mean" in text or "Possible options" in text
+        return _say(text if suggests else f"{text.rstrip('.')}; see `{context.command_path} --help`", ExitCode.USAGE)
     if os.environ.get("DOCTOR_DEBUG"):
         raise error
     text = f"internal error: {type(error).__name__}: {error}"

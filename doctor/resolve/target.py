@@ -132,7 +132,7 @@ def _gpu(kb: Knowledge, text: str) -> tuple[str, str]:
     named = [gpu for word in ("", *series) if (gpu := gpu_by_name(f"{word}{asked}"))]
     if len(set(named)) == 1:
         return named[0]
-    raise InputError(f"--gpu {asked}: not known to this version; give gfx942, sm_90, a PCI id or another name")
+    raise InputError(f"--gpu {asked}: not in the knowledge base; pass gfx942, sm_90, a PCI id or another name")
 
 
 _OS_IDS = {"amazonlinux": "amzn", "rockylinux": "rocky", "oraclelinux": "ol", "redhat": "rhel", "alma": "almalinux",
