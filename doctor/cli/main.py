@@ -158,8 +158,9 @@ def _unexpected(error: Exception) -> int:
         return ExitCode.USAGE
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):
         text, context = error.format_message(), getattr(error, "ctx", None)
-        suggests = context is None or "Did you mean" in text or "Possible options" in text
-        return _say(text if suggests else f"{text.rstrip('.')}; see `{context.command_path} --help`", ExitCode.USAGE)
+        if context is not None and "Did you mean" not in text and "Possible options" not in text:
+            text = f"{text.rstrip('.')}; see `{context.command_path} --help`"
+        return _say(text, ExitCode.USAGE)
     if os.environ.get("DOCTOR_DEBUG"):
         raise error
     text = f"internal error: {type(error).__name__}: {error}"

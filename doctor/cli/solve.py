@@ -109,8 +109,8 @@ def _lock(found: Solution, ask: Asked, path: Path) -> None:
 
 
 def _merged(kb: Knowledge, described: Target, cpu: str | None) -> Target:
-    """What is described, and this machine's GPU and Python where nothing is said of them. Without a GPU of that vendor
-    here: what is described alone, with a note on stderr."""
+    """The description, completed with this machine's GPU and Python. Without a GPU of that vendor here: the description
+    alone, with a note on stderr."""
     from dataclasses import replace
 
     from doctor.cli.output import tell

@@ -72,7 +72,8 @@ def load(name: str, base: Path | None = None) -> Profile:
         wrong = f"is {called[:60]!r}; the file is called {path.stem!r}, and both are to be the same"
         faults.append(composed.fault(("name",), path, wrong))
     if profile is None or faults:
-        raise DataFileError(str(path), [f.said(path) for f in sorted(set(faults), key=lambda f: (f.file != path, f))])
+        ordered = sorted(set(faults), key=lambda f: (f.file != path, f))
+        raise DataFileError(str(path), [f.message(path) for f in ordered])
     return profile
 
 

@@ -1,6 +1,6 @@
 """An ELF file's headers -> class, machine, sections and segments. Nothing but headers is read.
 
-The layout is that of the System V ABI (gabi, chapters 4 and 5). 32-bit and big-endian files are told, and read too.
+The layout is that of the System V ABI (gabi, chapters 4 and 5). 32-bit and big-endian files are read too.
 """
 
 from __future__ import annotations

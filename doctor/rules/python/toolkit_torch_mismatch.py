@@ -95,9 +95,9 @@ _BNB = Lazy(r"(\S{0,400})\blibbitsandbytes_rocm(\d)(\d{1,2})\.so")
 def _bitsandbytes_of_another_rocm(machine: Snapshot) -> Iterator[Finding]:
     """bitsandbytes asks for its library by torch's ROCm, and its build names it by hipconfig's: in a tree that was
     built here the name is missing where the two differ (bitsandbytes: cuda_specs.py, CMakeLists.txt)."""
-    said, ours = machine.symptom("bitsandbytes-lacks-rocm-binary"), machine.torch.rocm
-    asked = _BNB.search(said.text) if said else None
-    if not said or not asked or not ours or Dotted(ours).series(2) != Dotted(f"{asked[2]}.{asked[3]}").series(2):
+    lacking, ours = machine.symptom("bitsandbytes-lacks-rocm-binary"), machine.torch.rocm
+    asked = _BNB.search(lacking.text) if lacking else None
+    if not lacking or not asked or not ours or Dotted(ours).series(2) != Dotted(f"{asked[2]}.{asked[3]}").series(2):
         return
     held = [i.version for i in machine.rocm or () if i.version]
     if "-packages/" in asked[1] or not held or any(Dotted(v).series(2) == Dotted(ours).series(2) for v in held):
@@ -108,7 +108,7 @@ def _bitsandbytes_of_another_rocm(machine: Snapshot) -> Iterator[Finding]:
         subject=Subject(kind="toolkit"),
         basis="both",
         explains=(*RULE.explains, "extension-abi-mismatch", "library-missing-gpu-arch"),
-        evidence=(Evidence(text=said.text, source=said.source), *evidence(machine, ("torch.version", "rocm"))),
+        evidence=(Evidence(text=lacking.text, source=lacking.source), *evidence(machine, ("torch.version", "rocm"))),
         remedies=toolkit_of_torch(machine),
     )
 
