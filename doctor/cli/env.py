@@ -67,7 +67,7 @@ def env(
     domain: Domain = None,
     key: Key = None,
 ) -> int:
-    """Find variables that are misread, conflict, or reach no program."""
+    """Check environment variables, or recommend those to set."""
     from doctor.cli import env_files, env_output
     from doctor.cli.output import deliver
     from doctor.errors import ExitCode, InputError

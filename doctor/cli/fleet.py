@@ -24,13 +24,13 @@ _Strict = Annotated[bool, typer.Option("--strict", help="Exit 4 when a layer was
 _Format = Annotated[
     str,
     typer.Option(
-        "--format", metavar="text|json|markdown|html|nodes", help="Output format; nodes: those to keep jobs from."
+        "--format", metavar="text|json|markdown|html|nodes", help="Output format; nodes: list those to drain."
     ),
 ]
 
 
 def add(app: typer.Typer) -> None:
-    group = typer.Typer(help="Check many nodes.", no_args_is_help=True, rich_markup_mode=None)
+    group = typer.Typer(help="Check many nodes, and find those to drain.", no_args_is_help=True, rich_markup_mode=None)
     for command in (check, report, diff, watch, health):
         group.command(command.__name__)(command)
     app.add_typer(group, name="fleet")

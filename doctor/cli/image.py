@@ -31,7 +31,7 @@ FOLDER = Path("dockerfiles")
 
 def add(app: typer.Typer) -> None:
     group = typer.Typer(
-        help="Write, lock, build, verify and lint GPU images.", no_args_is_help=True, rich_markup_mode=None
+        help="Write Dockerfiles; lock, build, verify and lint images.", no_args_is_help=True, rich_markup_mode=None
     )
     for command in (emit, lock, fetch, build, verify, lint):
         group.command(command.__name__)(command)

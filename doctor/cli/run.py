@@ -97,7 +97,7 @@ def run(
     output: Annotated[Path | None, typer.Option("-o", help="Write what is printed to this file.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Start even if something is missing.")] = False,
 ) -> int:
-    """Start a container with the chosen GPUs and the rights they need."""
+    """Start a container with GPUs, or print it for Kubernetes, Slurm …"""
     from doctor.cli import run_engine
     from doctor.cli.check import _system
     from doctor.cli.output import deliver

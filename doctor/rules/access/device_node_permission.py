@@ -108,7 +108,7 @@ def _without_kfd(machine: Snapshot) -> Iterator[Finding]:
     if not drives or not (machine.rocm or machine.torch.build == "rocm"):
         return
     yield Finding(
-        summary="/dev/kfd is missing, but ROCm needs it; the kernel's KFD has the GPUs.",
+        summary="/dev/kfd, which ROCm needs, is missing, although the kernel has set up the GPUs for compute.",
         subject=Subject(kind="node", id="/dev/kfd"),
         evidence=evidence(machine, ("kfd.nodes", "nodes", "rocm", "torch.build")),
         remedies=(
