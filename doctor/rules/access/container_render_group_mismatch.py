@@ -148,7 +148,7 @@ def _of_numbers(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     if nodes_of(machine, "kfd", "render") or machine.symptom(*_NO_DRIVER) is not None:
         return  # the nodes' own owners decide, or there are none
     yield Finding(
-        summary=f"The container adds groups by number ({', '.join(fixed[:4])}); this host's render group may have another.",
+        summary=f"The container adds groups by number ({', '.join(fixed[:4])}); this host's may differ.",
         severity=Severity.INFO,
         suspect=1,
         subject=Subject(kind="container", id="groups"),

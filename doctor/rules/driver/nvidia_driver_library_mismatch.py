@@ -175,7 +175,7 @@ def _other_compiler(machine: Snapshot, library: str | None) -> Finding | None:
         return None
     return Finding(
         severity=Severity.WARNING,
-        summary=f"The PTX compiler {found[0].path.rpartition('/')[2]} comes from another driver than libcuda {library}.",
+        summary=f"PTX compiler {found[0].path.rpartition('/')[2]} comes from another driver than libcuda {library}.",
         subject=Subject(kind="library", id="libnvidia-ptxjitcompiler.so.1"),
         evidence=evidence(machine, ("nvidia_driver.libraries", "nvidia_driver.user_version")),
         remedies=(
