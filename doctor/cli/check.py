@@ -44,10 +44,8 @@ def check(
     expect_gpus: Annotated[
         int | None, typer.Option(min=0, help="How many GPUs should be usable; 0: none is expected here.")
     ] = None,
-    only: Annotated[
-        list[str] | None, typer.Option(metavar="RULE", help="Run only this rule or tag; repeatable.")
-    ] = None,
-    skip: Annotated[list[str] | None, typer.Option(metavar="RULE", help="Skip this rule or tag; repeatable.")] = None,
+    only: Annotated[list[str] | None, typer.Option(metavar="RULE", help="Run only this rule or tag.")] = None,
+    skip: Annotated[list[str] | None, typer.Option(metavar="RULE", help="Skip this rule or tag.")] = None,
     allow: Annotated[
         Path | None, typer.Option(help="Allow-list (TOML); default: the one in your configuration.")
     ] = None,
@@ -58,16 +56,10 @@ def check(
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Read the kernel log since then (2h, 3d, 2026-11-20), across boots; default: this boot.",
-        ),
+        typer.Option(metavar="TIME", help="Read the kernel log since then (2h, 3d, 2026-11-20); default: this boot."),
     ] = None,
     verbose: Annotated[
-        int,
-        typer.Option(
-            "-v", count=True, show_default=False, help="Show GPU numbers and facts; -vv: also where they were read."
-        ),
+        int, typer.Option("-v", count=True, show_default=False, help="Show GPUs and facts; -vv: where each was read.")
     ] = 0,
     output: Output = None,
     unredacted: Annotated[bool, typer.Option("--unredacted", help="Keep names and ids; only with -o.")] = False,

@@ -54,9 +54,7 @@ def check(
     ] = None,
     doctor: Annotated[str, typer.Option(metavar="COMMAND", help="How to start doctor on the nodes.")] = "doctor",
     image: Annotated[str, typer.Option(help="For Kubernetes: an image that holds doctor.")] = "rocm-cuda-doctor:latest",
-    node_label: Annotated[
-        str | None, typer.Option(metavar="NAME=VALUE", help="For Kubernetes: only nodes with this label.")
-    ] = None,
+    node_label: Annotated[str | None, typer.Option(help="For Kubernetes: only nodes with NAME=VALUE.")] = None,
     timeout: Annotated[int, typer.Option(min=5, max=3600, help="Seconds to wait for a node.")] = 60,
     at_once: Annotated[int, typer.Option(min=1, max=1000, help="Nodes at a time (ssh and ansible).")] = 32,
     keep: Annotated[Path | None, typer.Option(help="Keep the reports in this new folder.")] = None,
@@ -111,9 +109,7 @@ def check(
 
 
 def report(
-    source: Annotated[
-        str, typer.Argument(metavar="DIR|-", help="Folder with one NODE.json per node; - reads a stream.")
-    ],
+    source: Annotated[str, typer.Argument(metavar="DIR|-", help="Folder of NODE.json files; - reads a stream.")],
     format_: _Format = "text",
     nodes: Annotated[
         str | None, typer.Option(help="Nodes that should have answered: n[001-128], or @FILE of names.")

@@ -21,10 +21,7 @@ _PROFILES = Annotated[list[str] | None, typer.Argument(help="Names of profiles, 
 _ALL = Annotated[bool, typer.Option("--all", help="All shipped profiles.")]
 _OUTPUT = Annotated[Path, typer.Option("-o", "--output", help="Parent of the folders, one for each profile.")]
 _ENGINE = Annotated[
-    str | None,
-    typer.Option(
-        "--engine", metavar="docker|podman", help="Engine (default: whichever is installed).", show_default=False
-    ),
+    str | None, typer.Option("--engine", metavar="docker|podman", help="Engine (default: whichever is installed).")
 ]
 FOLDER = Path("dockerfiles")
 
@@ -43,12 +40,10 @@ def emit(
     all_: _ALL = False,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; fail where a folder is out of date.")] = False,
     healthcheck: Annotated[
-        bool | None,
-        typer.Option("--healthcheck/--no-healthcheck", help="Run `doctor check` as the image's HEALTHCHECK."),
+        bool | None, typer.Option("--healthcheck/--no-healthcheck", help="Use `doctor check` as HEALTHCHECK.")
     ] = None,
     doctor: Annotated[
-        bool | None,
-        typer.Option("--doctor/--no-doctor", help="Install doctor in the image, from a wheel in the folder."),
+        bool | None, typer.Option("--doctor/--no-doctor", help="Install doctor in the image, from a wheel.")
     ] = None,
     output: _OUTPUT = FOLDER,
 ) -> int:

@@ -114,9 +114,7 @@ def _of_folder(name: str) -> list[str]:
 def match(
     from_: _FROM = None,
     root: _ROOT = None,
-    workload: Annotated[
-        str | None, typer.Option(metavar="train|serve", help="Prefer profiles for this workload.")
-    ] = None,
+    workload: Annotated[str | None, typer.Option(metavar="train|serve", help="Prefer this workload.")] = None,
     format_: TextOrJson = "text",
     output: Output = None,
 ) -> int:

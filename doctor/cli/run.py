@@ -37,9 +37,7 @@ def run(
             help="all, none, or numbers, PCI addresses, UUIDs, render nodes, GPU:PARTITION, MIG profiles or CDI names."
         ),
     ] = "all",
-    vendor: Annotated[
-        str | None, typer.Option(metavar="amd|nvidia", help="Which GPUs to use on a machine with both.")
-    ] = None,
+    vendor: Annotated[str | None, typer.Option(metavar="amd|nvidia", help="Which GPUs, if there are both.")] = None,
     engine: Annotated[
         str | None, typer.Option(metavar="docker|podman", help="Engine (default: whichever is installed).")
     ] = None,

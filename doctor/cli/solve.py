@@ -24,12 +24,8 @@ def solve(
     packages: Annotated[
         list[str] | None, typer.Argument(help="As pip writes them: torch, 'vllm>=0.20', torch==2.14.0+cu130.")
     ] = None,
-    gpu: Annotated[
-        str | None, typer.Option(help="gfx942, sm_90, a PCI id or a name (default: this machine's).")
-    ] = None,
-    driver: Annotated[
-        str | None, typer.Option(help="Version of the NVIDIA driver, or release of the amdgpu driver.")
-    ] = None,
+    gpu: Annotated[str | None, typer.Option(help="gfx942, sm_90, a PCI id or a name (default: this one).")] = None,
+    driver: Annotated[str | None, typer.Option(help="NVIDIA driver version, or amdgpu driver release.")] = None,
     rocm: Annotated[str | None, typer.Option(help="Installed ROCm version.")] = None,
     python: Annotated[str | None, typer.Option(help="Python version, such as 3.12.")] = None,
     os: Annotated[str | None, typer.Option("--os", help="Operating system, such as ubuntu-24.04.")] = None,
@@ -40,9 +36,6 @@ def solve(
     ] = None,
     tool: Annotated[str, typer.Option(metavar="pip|uv", help="Tool to install with.")] = "pip",
     offline: Annotated[bool, typer.Option("--offline", help="Open no connection; use recorded resolutions.")] = False,
-    dry_run_resolver: Annotated[  # noqa: ARG001 -- the resolver is always asked; scripts may still name it
-        bool, typer.Option("--dry-run-resolver", hidden=True)
-    ] = False,
     format_: Annotated[
         str, typer.Option("--format", metavar="text|json|requirements|uv|dockerfile", help="Output format.")
     ] = "text",
