@@ -1,3 +1,3 @@
-"""Tells what is wrong with an AMD or NVIDIA machine's stack, proves it and names the command that mends it."""
+"""Finds out why an AMD or NVIDIA GPU does not work with your software, and prints the command that fixes it."""
 
 __version__ = "0.1.0"

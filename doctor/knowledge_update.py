@@ -129,10 +129,10 @@ def _verified(system: LiveSystem, path: Path, data: bytes, signature: Path, sign
     ran = system.run_fed(argv, data, deadline_s=_VERIFY_S)
     if ran.value is None:
         raise InputError(f"{path}: the signature could not be checked: {ran.detail or ran.state.value}")
-    said = ran.value.stdout + ran.value.stderr
-    found = re.search(r"Good .* signature .* key (SHA256:\S+)", said)
+    printed = ran.value.stdout + ran.value.stderr
+    found = re.search(r"Good .* signature .* key (SHA256:\S+)", printed)
     if ran.value.code != 0 or not found:
-        why = (said.strip().splitlines() or ["no output"])[-1][:200]
+        why = (printed.strip().splitlines() or ["no output"])[-1][:200]
         raise InputError(f"{path}: refused: its signature is not that of an allowed signer, or it was changed ({why})")
     return found[1]
 

@@ -59,8 +59,7 @@ def report(name: str, site: Site | None = None, more: Sequence[Probe] = ()) -> R
     try:
         made = Report.model_validate(data)
     except ValueError as error:  # pydantic's is one
-        fault = " ".join(str(error).split()[:20])
-        raise InputError(f"{name}: not a doctor.report/2: {fault[:160]}") from None
+        raise InputError(f"{name}: not a report of `doctor check --format json`") from error
     return made if made.redacted else _redacted(made, site)
 
 

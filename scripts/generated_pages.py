@@ -113,7 +113,7 @@ def _commands() -> str:
 def _help(group: Any, parent: Any, name: str, level: int = 2) -> Iterator[str]:
     command = group.commands[name]
     context = command.make_context(name, [], parent=parent, resilient_parsing=True)
-    context.terminal_width = 80
+    context.terminal_width = 72
     yield f"\n{'#' * level} {context.command_path}\n\n"
     if level == 2 and name in _GUIDES:
         yield "More: " + ", ".join(f"[{page}]({page}.md)" for page in _GUIDES[name]) + ".\n\n"

@@ -20,7 +20,7 @@ def private_root() -> str:
     except OSError as error:
         sys.exit(f"doctor: {root}: {error.strerror}; DOCTOR_ROOT=FOLDER unpacks elsewhere")
     if not stat.S_ISDIR(held.st_mode) or held.st_uid != os.geteuid() or held.st_mode & 0o022:
-        sys.exit(f"doctor: {root}: is no folder of this user alone; DOCTOR_ROOT=FOLDER unpacks elsewhere")
+        sys.exit(f"doctor: {root}: is not a private folder of this user; DOCTOR_ROOT=FOLDER unpacks elsewhere")
     for above in Path(root).resolve().parents:  # whoever can write there could put another folder in its place
         held = above.stat()
         shared = held.st_mode & 0o022 and not held.st_mode & stat.S_ISVTX

@@ -106,7 +106,7 @@ def _unpacked(path: str, packed: bytes) -> bytes:
     try:
         raw = engine.decompress(packed, UNPACKED_LIMIT)
     except zlib.error:
-        _refuse(path, "damaged: not a gzip archive")
+        _refuse(path, "not a gzip archive, so not a bundle (`doctor triage` reads pasted text)")
     if engine.unconsumed_tail:
         _refuse(path, f"more than {UNPACKED_LIMIT >> 20} MiB when unpacked")
     if not engine.eof:

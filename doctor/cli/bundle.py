@@ -117,8 +117,9 @@ def scan(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="A bundle.")],
     format_: TextOrJson = "text",
 ) -> int:
-    """Look at a bundle a second time, by another way than redaction's: list what a person should look at; exit 1 when
-    there is any. The words themselves are shown, so keep the output."""
+    """Search a bundle for secrets and names that redaction missed.
+
+    Exit 1 when there is something to look at. The output shows the words themselves: do not share it."""
     import json
     import os
 

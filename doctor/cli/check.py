@@ -1,4 +1,4 @@
-"""`doctor check`: judge this machine, a capture of one, or a tree of its files."""
+"""`doctor check`: check this machine, a capture of one, or a tree of its files."""
 
 from __future__ import annotations
 
@@ -28,12 +28,15 @@ def check(
     profile: Annotated[str | None, typer.Option(help="Known-good stack to compare with: a name or a file.")] = None,
     from_: Annotated[Path | None, typer.Option("--from", help="Check this capture or bundle.")] = None,
     root: Annotated[Path | None, typer.Option(help="Check the tree under this folder; run no command.")] = None,
-    python: Annotated[str | None, typer.Option(help="The Python whose packages are checked.")] = None,
+    python: Annotated[str | None, typer.Option(help="Check the packages of this Python; it is not run.")] = None,
     pid: Annotated[
         str | None, typer.Option(help="Check a running process (environment, libraries, devices, limits).")
     ] = None,
     in_: Annotated[
-        str | None, typer.Option("--in", help="Check this container (docker, podman) or pod (crictl) from its host.")
+        str | None,
+        typer.Option(
+            "--in", metavar="NAME", help="Check this container (docker, podman) or pod (crictl) from its host."
+        ),
     ] = None,
     format_: Format = "text",
     fail_on: FailOn = "error",
@@ -41,21 +44,23 @@ def check(
     expect_gpus: Annotated[
         int | None, typer.Option(min=0, help="How many GPUs should be usable; 0: none is expected here.")
     ] = None,
-    only: Annotated[list[str] | None, typer.Option(help="Run only this rule or tag; may be repeated.")] = None,
-    skip: Annotated[list[str] | None, typer.Option(help="Skip this rule or tag; may be repeated.")] = None,
+    only: Annotated[list[str] | None, typer.Option(metavar="RULE", help="Run only this rule or tag.")] = None,
+    skip: Annotated[list[str] | None, typer.Option(metavar="RULE", help="Skip this rule or tag.")] = None,
     allow: Annotated[
         Path | None, typer.Option(help="Allow-list (TOML); default: the one in your configuration.")
     ] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Print the fixes as one script; run nothing.")] = False,
     choose: Annotated[
         list[str] | None,
-        typer.Option(help="With --plan: RULE=B or FINGERPRINT=B takes alternative B; may be repeated."),
+        typer.Option(metavar="RULE=B", help="With --plan: take alternative B of this rule or fingerprint; repeatable."),
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option(help="Read the kernel log since then (2h, 3d, 2026-11-20), across boots; default: this boot."),
+        typer.Option(metavar="TIME", help="Read the kernel log since then (2h, 3d, 2026-11-20); default: this boot."),
     ] = None,
-    verbose: Annotated[int, typer.Option("-v", count=True, help="-v GPU numbers and facts, -vv origins too.")] = 0,
+    verbose: Annotated[
+        int, typer.Option("-v", count=True, show_default=False, help="Show GPUs and facts; -vv: where each was read.")
+    ] = 0,
     output: Output = None,
     unredacted: Annotated[bool, typer.Option("--unredacted", help="Keep names and ids; only with -o.")] = False,
     hide: Hide = None,

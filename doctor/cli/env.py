@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from doctor.cli.choices import FailOn, Output
 from doctor.cli.site_options import Domain, Hide, Key, redacted, site_of
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from doctor.flags.situation import Situation
     from doctor.redaction.site import Site
     from doctor.system.base import System
-
-_WORKLOADS = ("train", "serve", "desktop")
 
 
 def add(app: typer.Typer) -> None:
@@ -36,7 +35,7 @@ def env(
     recommend: Annotated[
         bool, typer.Option("--recommend", help="Print the smallest set of variables that a vendor guide recommends.")
     ] = False,
-    workload: Annotated[str | None, typer.Option(help="Purpose of the program: train, serve or desktop.")] = None,
+    workload: Annotated[str | None, typer.Option(metavar="train|serve|desktop", help="Purpose of the program.")] = None,
     context: Annotated[
         str | None,
         typer.Option(help="Properties of the job, comma-separated: fsdp, multi_node, !moe; - lists them."),
@@ -46,7 +45,10 @@ def env(
     torch: Annotated[str | None, typer.Option(help="Check for this torch version.")] = None,
     python: Annotated[str | None, typer.Option(help="Check against the packages of this Python.")] = None,
     kind: Annotated[
-        str | None, typer.Option(help="Kind of the files: env, shell, dockerfile, yaml, unit, cron.")
+        str | None,
+        typer.Option(
+            metavar="env|shell|dockerfile|yaml|unit|cron", help="Kind of the files (default: by name and content)."
+        ),
     ] = None,
     here: Annotated[
         bool, typer.Option("--here", help="Check the files against the GPUs, versions and packages of this machine.")
@@ -57,20 +59,19 @@ def env(
     diff: Annotated[
         bool, typer.Option("--diff", help="Print the fixes that can be made automatically as a patch.")
     ] = False,
-    format_: Annotated[str, typer.Option("--format", help="text, json, sarif or github.")] = "text",
-    fail_on: Annotated[str, typer.Option(help="Exit 1 from this severity up: error, warning or never.")] = "error",
+    format_: Annotated[str, typer.Option("--format", metavar="text|json|sarif|github", help="Output format.")] = "text",
+    fail_on: FailOn = "error",
     verbose: Annotated[bool, typer.Option("-v", help="Describe each variable.")] = False,
-    output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
+    output: Output = None,
     hide: Hide = None,
     domain: Domain = None,
     key: Key = None,
 ) -> int:
-    """Find variables that are misread, conflict, or reach no program."""
+    """Check environment variables, or recommend those to set."""
     from doctor.cli import env_files, env_output
     from doctor.cli.output import deliver
     from doctor.errors import ExitCode, InputError
 
-    _check_options(workload, kind, format_, fail_on)
     site = site_of(hide, domain, key)
     if context == "-":
         return _listed(output)
@@ -133,21 +134,6 @@ def _traced(
     process = env_trace.live(pid, _process(pid)) if pid else None
     deliver(redacted(env_trace.rendered(every, name, format_, process), site), output)
     return 0
-
-
-def _check_options(workload: str | None, kind: str | None, format_: str, fail_on: str) -> None:
-    from doctor.errors import InputError
-    from doctor.parsers.text.assigned import KINDS
-
-    asked = (
-        ("--workload", workload, _WORKLOADS),
-        ("--kind", kind, KINDS),
-        ("--format", format_, ("text", "json", "sarif", "github")),
-        ("--fail-on", fail_on, ("error", "warning", "never")),
-    )
-    for option, value, known in asked:
-        if value is not None and value not in known:
-            raise InputError(f"invalid {option} {value!r} (choose from {', '.join(known)})")
 
 
 def _machine(pid: str | None, python: str | None, *, here: bool) -> Snapshot:

@@ -21,7 +21,7 @@ _SETS = re.compile(rb"[A-Za-z_][A-Za-z0-9_.%()-]{0,127}=")
 def looked(
     files: list[Path], kind: str | None, machine: Snapshot, stated: dict[str, bool], counted: bool
 ) -> Iterator[Looked]:
-    """Each file that can be read; of another is said why not, and the rest are done."""
+    """Each file that can be read; for another, a line says why not."""
     from functools import partial
 
     from doctor.cli.output import tell

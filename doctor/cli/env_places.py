@@ -38,7 +38,7 @@ def _result(finding: Finding, rules: list[str]) -> dict[str, Any]:
         "ruleId": finding.rule,
         "ruleIndex": rules.index(finding.rule),
         "level": _SARIF[finding.severity.value],
-        "message": {"text": _said(finding)},
+        "message": {"text": _message(finding)},
         "partialFingerprints": {"doctor/v1": finding.fingerprint},
     }
     where = place(finding)
@@ -54,7 +54,7 @@ def _uri(path: str) -> str:
     return quote(path.removeprefix("./"))
 
 
-def _said(finding: Finding) -> str:
+def _message(finding: Finding) -> str:
     from doctor.report.words import clean
 
     return clean(" ".join([finding.summary, *(remedy.title for remedy in finding.remedies[:2])]))
@@ -68,7 +68,7 @@ def _annotations(one: Looked) -> Iterator[str]:
     for finding in one.findings:
         where = place(finding)
         at = f" file={_property(where[0])},line={where[1]},col={where[2]},title={finding.rule}" if where else ""
-        yield f"::{_GITHUB[finding.severity.value]}{at}::{_escaped(_said(finding))}"
+        yield f"::{_GITHUB[finding.severity.value]}{at}::{_escaped(_message(finding))}"
 
 
 def _escaped(text: str) -> str:

@@ -28,7 +28,7 @@ def explain(rule: Annotated[str, typer.Argument(help="The id of a rule; `doctor 
     rules = {c.rule.id: c for c in checks()}
     if rule not in rules:
         near = difflib.get_close_matches(rule, rules, 1, 0.4)
-        hint = f"did you mean {near[0]}?" if near else "`doctor rules` lists them"
+        hint = f"did you mean {near[0]}?" if near else "`doctor rules` lists them, `doctor triage` reads error messages"
         raise InputError(f"no rule {rule!r}; {hint}")
     found, width = rules[rule].rule, min(shutil.get_terminal_size((100, 24)).columns, 100)
     head = f"# {found.id}\n\n{found.title} ({found.severity.value}; tested {TESTED[found.proven]})\n\n"

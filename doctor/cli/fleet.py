@@ -24,22 +24,22 @@ _Strict = Annotated[bool, typer.Option("--strict", help="Exit 4 when a layer was
 _Format = Annotated[
     str,
     typer.Option(
-        "--format", metavar="text|json|markdown|html|nodes", help="Output format; nodes: those to keep jobs from."
+        "--format", metavar="text|json|markdown|html|nodes", help="Output format; nodes: list those to drain."
     ),
 ]
 
 
 def add(app: typer.Typer) -> None:
-    group = typer.Typer(help="Check many nodes.", no_args_is_help=True, rich_markup_mode=None)
+    group = typer.Typer(help="Check many nodes, and find those to drain.", no_args_is_help=True, rich_markup_mode=None)
     for command in (check, report, diff, watch, health):
         group.command(command.__name__)(command)
     app.add_typer(group, name="fleet")
 
 
 def check(
-    slurm: Annotated[bool, typer.Option("--slurm", help="Through srun, over the idle nodes.")] = False,
-    ssh: Annotated[str | None, typer.Option(help="Through ssh: hosts as n[1-8],login, or @FILE.")] = None,
-    ansible: Annotated[Path | None, typer.Option(help="Through ansible: an inventory.")] = None,
+    slurm: Annotated[bool, typer.Option("--slurm", help="Use srun on the idle nodes.")] = False,
+    ssh: Annotated[str | None, typer.Option(metavar="HOSTS", help="Use ssh: n[1-8],login or @FILE.")] = None,
+    ansible: Annotated[Path | None, typer.Option(help="Use ansible with this inventory.")] = None,
     emit: Annotated[
         str | None,
         typer.Option(
@@ -47,13 +47,13 @@ def check(
         ),
     ] = None,
     nodes: Annotated[str | None, typer.Option(help="Only these nodes: n[001-128], or @FILE of names.")] = None,
-    partition: Annotated[str | None, typer.Option(help="Slurm's partition.")] = None,
+    partition: Annotated[str | None, typer.Option(help="Slurm partition.")] = None,
     hosts: Annotated[str, typer.Option(help="Ansible's host pattern.")] = "all",
     option: Annotated[
         list[str] | None, typer.Option(help="One more option for srun or sbatch; may be repeated.")
     ] = None,
-    doctor: Annotated[str, typer.Option(help="The doctor on the nodes.")] = "doctor",
-    image: Annotated[str, typer.Option(help="For Kubernetes: an image with the doctor.")] = "rocm-cuda-doctor:latest",
+    doctor: Annotated[str, typer.Option(metavar="COMMAND", help="How to start doctor on the nodes.")] = "doctor",
+    image: Annotated[str, typer.Option(help="For Kubernetes: an image that holds doctor.")] = "rocm-cuda-doctor:latest",
     node_label: Annotated[str | None, typer.Option(help="For Kubernetes: only nodes with NAME=VALUE.")] = None,
     timeout: Annotated[int, typer.Option(min=5, max=3600, help="Seconds to wait for a node.")] = 60,
     at_once: Annotated[int, typer.Option(min=1, max=1000, help="Nodes at a time (ssh and ansible).")] = 32,
@@ -109,7 +109,7 @@ def check(
 
 
 def report(
-    source: Annotated[str, typer.Argument(metavar="DIR|-", help="Folder with a NODE.json each; - is a stream.")],
+    source: Annotated[str, typer.Argument(metavar="DIR|-", help="Folder of NODE.json files; - reads a stream.")],
     format_: _Format = "text",
     nodes: Annotated[
         str | None, typer.Option(help="Nodes that should have answered: n[001-128], or @FILE of names.")

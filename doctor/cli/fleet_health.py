@@ -10,7 +10,7 @@ import typer
 
 def health(
     for_: Annotated[
-        str, typer.Option("--for", metavar="slurm-prolog|slurm-epilog|slurm-health|npd|nhc", help="Whose contract.")
+        str, typer.Option("--for", metavar="slurm-prolog|slurm-epilog|slurm-health|npd|nhc", help="The caller.")
     ],
     gpus: Annotated[int | None, typer.Option(min=0, help="GPUs that this node should have.")] = None,
     scope: Annotated[

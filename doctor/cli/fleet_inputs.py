@@ -11,9 +11,7 @@ if TYPE_CHECKING:
     from doctor.fleet.expected import Expected
     from doctor.fleet.tally import Tally
 
-Golden = Annotated[
-    list[Path] | None, typer.Option(help="Report of a node that is as it should be, one for each kind; repeatable.")
-]
+Golden = Annotated[list[Path] | None, typer.Option(help="Report of a known-good node, one for each kind; repeatable.")]
 Profile = Annotated[str | None, typer.Option(help="Known-good stack to compare with: a name or a file.")]
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from types import MethodType
 from typing import Any
 
 from typer.core import TyperGroup
+
+from doctor.cli.choices import choices
 
 ABOUT = (
     "Find out why an AMD or NVIDIA GPU does not work with your software, see the evidence, and get the command that "
@@ -37,7 +40,7 @@ EXAMPLES = {
     "why": (
         "doctor why good.tar.gz bad.tar.gz",
         "doctor why there.json this --symptom error.txt",
-        "doctor why good/bin/python bad/bin/python --prove -- python train.py --steps 1",
+        "doctor why good/bin/python bad/bin/python --prove -- python train.py",
     ),
     "solve": (
         "doctor solve torch",
@@ -91,29 +94,47 @@ def complete(group: Any) -> None:
     """Put examples below the help text of each command, and the options of those with many under headings."""
     for name, examples in EXAMPLES.items():
         if name in group.commands:
-            lines = "\n".join(f"  {example}" for example in examples)
-            group.commands[name].epilog = f"\b\nExamples:\n{lines}"
+            group.commands[name].epilog = "\n".join(examples)
+            group.commands[name].format_epilog = MethodType(_format_examples, group.commands[name])
     _group_options(group)
+
+
+def _format_examples(self: Any, ctx: Any, formatter: Any) -> None:  # noqa: ARG001 -- the signature is typer's
+    """A command is never wrapped, so that it can be copied."""
+    with formatter.section("Examples"):
+        formatter.write("".join(f"  {line}\n" for line in self.epilog.splitlines()))
 
 
 def _group_options(command: Any) -> None:
     for inner in getattr(command, "commands", {}).values():
         _group_options(inner)
-    if len(command.params) > _MANY and not hasattr(command, "commands"):
+    if not hasattr(command, "commands"):
         command.format_options = MethodType(_format_options, command)
 
 
 def _format_options(self: Any, ctx: Any, formatter: Any) -> None:
-    sections: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Arguments", "Options", *_GROUPS)}
+    groups = _GROUPS if len(self.params) > _MANY else {}
+    first_column = min(30, formatter.width * 2 // 5)
+    sections: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Arguments", "Options", *groups)}
     for parameter in self.get_params(ctx):
         name = max(parameter.opts, key=len).lstrip("-")
-        shared = next((title for title, names in _GROUPS.items() if name in names), "Options")
+        shared = next((title for title, names in groups.items() if name in names), "Options")
         title = "Arguments" if parameter.param_type_name == "argument" else shared
-        sections[title] += filter(None, [parameter.get_help_record(ctx)])
+        if row := parameter.get_help_record(ctx):
+            sections[title].append(_narrow(row, name, choices(parameter), first_column))
     for title, rows in sections.items():
         if rows:
             with formatter.section(title):
-                formatter.write_dl(rows)
+                formatter.write_dl(rows, col_max=first_column)
+
+
+def _narrow(row: tuple[str, str], name: str, words: Sequence[str], columns: int) -> tuple[str, str]:
+    """Choices that are too long for the first column go into the second."""
+    option, text = row
+    if not words or len(option) <= columns:
+        return row
+    before, gap, default = text.partition("  [default")
+    return option.replace("|".join(words), name.upper()), "".join((before, f"  [{', '.join(words)}]", gap, default))
 
 
 class CommandsBySection(TyperGroup):

@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 _PROFILE = Annotated[str, typer.Argument(help="Name of a profile, or path of a .toml file.")]
 _PROFILES = Annotated[list[str] | None, typer.Argument(help="Names of profiles, or paths of .toml files.")]
 _ALL = Annotated[bool, typer.Option("--all", help="All shipped profiles.")]
-_OUTPUT = Annotated[Path, typer.Option("-o", "--output", help="Folder that holds a folder for each profile.")]
+_OUTPUT = Annotated[Path, typer.Option("-o", "--output", help="Parent of the folders, one for each profile.")]
 _ENGINE = Annotated[
-    str | None, typer.Option("--engine", help="docker or podman (default: whichever is installed).", show_default=False)
+    str | None, typer.Option("--engine", metavar="docker|podman", help="Engine (default: whichever is installed).")
 ]
 FOLDER = Path("dockerfiles")
 
 
 def add(app: typer.Typer) -> None:
     group = typer.Typer(
-        help="Write, lock, build, verify and lint GPU images.", no_args_is_help=True, rich_markup_mode=None
+        help="Write Dockerfiles; lock, build, verify and lint images.", no_args_is_help=True, rich_markup_mode=None
     )
     for command in (emit, lock, fetch, build, verify, lint):
         group.command(command.__name__)(command)
@@ -38,16 +38,16 @@ def add(app: typer.Typer) -> None:
 def emit(
     profiles: _PROFILES = None,
     all_: _ALL = False,
-    check: Annotated[bool, typer.Option("--check", help="Write nothing; fail where what is there differs.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; fail where a folder is out of date.")] = False,
     healthcheck: Annotated[
-        bool | None, typer.Option("--healthcheck/--no-healthcheck", help="`doctor check` as the image's HEALTHCHECK.")
+        bool | None, typer.Option("--healthcheck/--no-healthcheck", help="Use `doctor check` as HEALTHCHECK.")
     ] = None,
     doctor: Annotated[
-        bool | None, typer.Option("--doctor/--no-doctor", help="The doctor in the image, as a wheel in the folder.")
+        bool | None, typer.Option("--doctor/--no-doctor", help="Install doctor in the image, from a wheel.")
     ] = None,
     output: _OUTPUT = FOLDER,
 ) -> int:
-    """Write a folder for `docker build`, for each profile.
+    """Write a Dockerfile with its files, a folder for each profile.
 
     Exit 1 where --check finds a difference, with --all in any folder that is there."""
     from doctor.cli.output import tell
@@ -130,10 +130,10 @@ def lock(
     check: Annotated[
         bool, typer.Option("--check", help="Look everything up again, write nothing; fail where something moved.")
     ] = False,
-    base: Annotated[str | None, typer.Option(help="Pull the base from this mirror.")] = None,
-    wheels: Annotated[Path | None, typer.Option(help="Folder with wheels beside those of the index.")] = None,
-    apt_sources: Annotated[Path | None, typer.Option(help="apt's sources.list instead of the base's own.")] = None,
-    ca: Annotated[Path | None, typer.Option(help="Certificates to trust while registry and apt are asked.")] = None,
+    base: Annotated[str | None, typer.Option(help="Pull the base image from this mirror.")] = None,
+    wheels: Annotated[Path | None, typer.Option(help="Folder with wheels to use besides the index.")] = None,
+    apt_sources: Annotated[Path | None, typer.Option(help="Use this sources.list instead of the base image's.")] = None,
+    ca: Annotated[Path | None, typer.Option(help="Certificates to trust for registry and apt.")] = None,
     platform: Annotated[
         str, typer.Option(metavar="linux/amd64|linux/arm64", help="Platform of the image.")
     ] = "linux/amd64",
@@ -185,9 +185,9 @@ def _note(text: str) -> None:
 def fetch(
     profile: _PROFILE,
     folder: Annotated[Path, typer.Argument(help="Folder for the files.")],
-    base: Annotated[str | None, typer.Option(help="Pull the base from this mirror.")] = None,
-    apt_sources: Annotated[Path | None, typer.Option(help="apt's sources.list instead of the base's own.")] = None,
-    ca: Annotated[Path | None, typer.Option(help="Certificates to trust while apt is asked.")] = None,
+    base: Annotated[str | None, typer.Option(help="Pull the base image from this mirror.")] = None,
+    apt_sources: Annotated[Path | None, typer.Option(help="Use this sources.list instead of the base image's.")] = None,
+    ca: Annotated[Path | None, typer.Option(help="Certificates to trust for apt.")] = None,
     engine: _ENGINE = None,
     output: _OUTPUT = FOLDER,
 ) -> int:
@@ -213,15 +213,15 @@ _SECRET = Annotated[
 def build(
     profile: _PROFILE,
     verify: Annotated[bool, typer.Option("--verify", help="Build twice without cache; compare digests.")] = False,
-    unlocked: Annotated[bool, typer.Option("--unlocked", help="Build though the lock is not complete.")] = False,
+    unlocked: Annotated[bool, typer.Option("--unlocked", help="Build even if the lock is incomplete.")] = False,
     secret: _SECRET = None,
-    wheels: Annotated[Path | None, typer.Option(help="Folder with wheels, taken instead of an index's.")] = None,
-    base: Annotated[str | None, typer.Option(help="Pull the base from this mirror.")] = None,
+    wheels: Annotated[Path | None, typer.Option(help="Folder with wheels to use instead of an index.")] = None,
+    base: Annotated[str | None, typer.Option(help="Pull the base image from this mirror.")] = None,
     offline: Annotated[bool, typer.Option("--offline", help="No network in any step; needs --wheels.")] = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Run every step again.")] = False,
     no_load: Annotated[bool, typer.Option("--no-load", help="Leave an OCI archive beside the record.")] = False,
     compression: Annotated[
-        str, typer.Option(help="Compression of the layers: gzip, or zstd, which is much faster.")
+        str, typer.Option(metavar="gzip|zstd", help="Compression of the layers; zstd is much faster.")
     ] = "gzip",
     engine: _ENGINE = None,
     push: Annotated[str | None, typer.Option(help="Push the image under this name too.")] = None,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from doctor.knowledge.tables import Table
 
-Named = Annotated[list[str] | None, typer.Argument(metavar="[TABLE]…", help="Tables; default: all.")]
+Named = Annotated[list[str] | None, typer.Argument(metavar="TABLE", help="Tables; default: all.")]
 
 
 def add(app: typer.Typer) -> None:
@@ -26,8 +26,8 @@ def add(app: typer.Typer) -> None:
 
 
 def show(
-    name: Annotated[str | None, typer.Argument(metavar="[TABLE]", help="A table; default: list all.")] = None,
-    key: Annotated[str | None, typer.Argument(metavar="[KEY]", help="An entry's key, or a part of it.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="TABLE", help="A table; default: list all.")] = None,
+    key: Annotated[str | None, typer.Argument(metavar="KEY", help="An entry's key, or a part of it.")] = None,
     format_: TextOrJson = "text",
 ) -> None:
     """List the tables, a table's entries, or an entry with its source."""
@@ -120,7 +120,7 @@ def validate(
     signature: Annotated[Path | None, typer.Option(help="Its signature; else FILE.sig.")] = None,
     signers: Annotated[Path | None, typer.Option(help="Allowed signers; else those of this program.")] = None,
 ) -> None:
-    """Check every entry and error text, or a knowledge file; list every fault."""
+    """Check every entry and error text, or a knowledge file."""
     import doctor
     from doctor.cli.output import deliver
     from doctor.engine import registry
@@ -184,8 +184,8 @@ def _tables(names: list[str] | None) -> list[Table]:
     for name in names or ():
         if named(name) is None:
             near = get_close_matches(name, [t.name for t in TABLES], 1)
-            hint = f"; {near[0]} is meant?" if near else ""
-            raise InputError(f"{name}: no such table{hint} (doctor knowledge show lists them)")
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise InputError(f"{name}: no such table{hint} (`doctor knowledge show` lists them)")
     return [t for t in TABLES if not names or t.name in names]
 
 

@@ -8,44 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import gc
 import importlib
 import os
 import pkgutil
 import signal
 import sys
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from doctor.cli.no_plugins import turn_off
+import typer
 
-turn_off()
-# Most of a check's time is imports, which make no garbage.
-gc.set_threshold(50_000, 20, 20)
-
-
-@contextlib.contextmanager
-def _ctrl_c_is_silent() -> Iterator[None]:
-    """While nothing of ours can catch it yet, Ctrl-C ends the process as it ends any program, without a traceback."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.getsignal(signal.SIGINT)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-with _ctrl_c_is_silent():
-    import typer
-
-    from doctor.cli.help_texts import ABOUT, CommandsBySection, complete, width
-    from doctor.cli.plain_options import HELP_NAMES, convert_plainly
-    from doctor.errors import DoctorError, ExitCode
+from doctor.cli.help_texts import ABOUT, CommandsBySection, complete, width
+from doctor.cli.plain_options import HELP_NAMES, convert_plainly
+from doctor.errors import DoctorError, ExitCode
 
 _NOT_COMMANDS = (
     "help_texts",
@@ -157,7 +133,10 @@ def _unexpected(error: Exception) -> int:
         _tell(f"{error}\n")
         return ExitCode.USAGE
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):
-        return _say(error.format_message(), ExitCode.USAGE)
+        text, context = error.format_message(), getattr(error, "ctx", None)
+        if context is not None and "Did you mean" not in text and "Possible options" not in text:
+            text = f"{text.rstrip('.')}; see `{context.command_path} --help`"
+        return _say(text, ExitCode.USAGE)
     if os.environ.get("DOCTOR_DEBUG"):
         raise error
     text = f"internal error: {type(error).__name__}: {error}"
@@ -192,6 +171,8 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _interrupt)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
         signal.signal(signal.SIGHUP, _interrupt)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, _interrupt)
     code = run()
     # All is written and every child is gone: what the interpreter would still tidy up, the kernel does at once.
     for stream in filter(None, (sys.stdout, sys.stderr)):  # None: it was closed before we began

@@ -68,7 +68,7 @@ def deliver(text: str, path: Path | None) -> None:
 
 
 def tell(text: str) -> None:
-    """To stderr; where it is closed or full, the exit code is all that can be said."""
+    """To stderr; where it is closed or full, the exit code must do."""
     _to(sys.stderr, text)
 
 

@@ -4,6 +4,7 @@ examined, and may be the very fault. It stays on sys.path, last, since our packa
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 _SCRIPTS = ("doctor", "rcdoctor")
@@ -11,10 +12,14 @@ _MODULE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "__main__.py"
 
 
 def prefer() -> None:
-    """Before anything of ours is imported; only where this process is the doctor's. The variable itself stays."""
+    """Before anything of ours is imported; only where this process is the doctor's. The variable itself stays.
+
+    Until main() can catch Ctrl-C, it ends the process at once, without a traceback."""
     program = sys.argv[0] if sys.argv else ""
     if program != _MODULE and os.path.basename(program) not in _SCRIPTS:  # noqa: PTH119
         return
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     theirs = {os.path.abspath(part) for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part}  # noqa: PTH100
     first = sys.path[:1]
     if first and first[0] in ("", _cwd()):

@@ -60,7 +60,7 @@ def _process(parameter: Any, plain: Callable[[str], Any] | None) -> Process:
     def process(context: Any, value: Any) -> Any:
         if not parameter.required and (value is None or value == parameter.default):
             return () if several and value is None else value
-        for word in (value if several else (value,)) if known else ():
+        for word in (value if several else (value,)) if known and value is not None else ():
             if word not in known:
                 name = max(parameter.opts, key=len)
                 raise InputError(f"invalid {name} {word!r} (choose from {', '.join(known)})")

@@ -96,7 +96,7 @@ def validate(
     asked = [one for each in name for one in _of_folder(each)]
     wrong = sum(faults_of(each) for each in asked)
     if wrong:
-        raise InputError(f"{wrong} of {len(asked)} profiles are wrong")
+        raise InputError(f"{wrong} of {len(asked)} profiles with faults")
 
 
 def _of_folder(name: str) -> list[str]:
@@ -114,7 +114,7 @@ def _of_folder(name: str) -> list[str]:
 def match(
     from_: _FROM = None,
     root: _ROOT = None,
-    workload: Annotated[str | None, typer.Option(metavar="train|serve", help="Prefer what is for it.")] = None,
+    workload: Annotated[str | None, typer.Option(metavar="train|serve", help="Prefer this workload.")] = None,
     format_: TextOrJson = "text",
     output: Output = None,
 ) -> int:
@@ -159,7 +159,7 @@ def capture(
 
 def diff(
     before: Annotated[str, typer.Argument(metavar="A", help="Name of a profile, or path of a .toml file.")],
-    after: Annotated[str | None, typer.Argument(metavar="[B]", help="The same; without it, this machine.")] = None,
+    after: Annotated[str | None, typer.Argument(metavar="B", help="The same; without it, this machine.")] = None,
     from_: _FROM = None,
     root: _ROOT = None,
     format_: TextOrJson = "text",

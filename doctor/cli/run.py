@@ -34,12 +34,12 @@ def run(
     gpus: Annotated[
         str,
         typer.Option(
-            help="all, none, or numbers, PCI addresses, UUIDs, render nodes, GPU:PARTITION, MIG profiles, CDI names."
+            help="all, none, or numbers, PCI addresses, UUIDs, render nodes, GPU:PARTITION, MIG profiles or CDI names."
         ),
     ] = "all",
-    vendor: Annotated[str | None, typer.Option(metavar="amd|nvidia", help="On a machine with both.")] = None,
+    vendor: Annotated[str | None, typer.Option(metavar="amd|nvidia", help="Which GPUs, if there are both.")] = None,
     engine: Annotated[
-        str | None, typer.Option(metavar="docker|podman", help="Default: whichever is installed.")
+        str | None, typer.Option(metavar="docker|podman", help="Engine (default: whichever is installed).")
     ] = None,
     by: Annotated[str, typer.Option("--by", metavar="auto|cdi|nodes|runtime", help="How to expose GPUs.")] = "auto",
     profile: Annotated[str | None, typer.Option(help="Add what this profile's workload needs.")] = None,
@@ -73,7 +73,7 @@ def run(
         typer.Option(
             "--with",
             metavar="ipc-host|seccomp-unconfined|privileged|numa|ptrace|rdma",
-            help="A right more.",
+            help="Add this right; repeatable.",
         ),
     ] = None,
     print_: Annotated[bool, typer.Option("--print", help="Print the command line; start nothing.")] = False,
@@ -81,7 +81,7 @@ def run(
         str | None,
         typer.Option(
             metavar="docker|podman|compose|kubernetes|kubernetes-job|apptainer|slurm|enroot|devcontainer",
-            help="Print what starts it there; start nothing.",
+            help="Print what starts it with this tool; start nothing.",
         ),
     ] = None,
     prove: Annotated[
@@ -95,7 +95,7 @@ def run(
     output: Annotated[Path | None, typer.Option("-o", help="Write what is printed to this file.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Start even if something is missing.")] = False,
 ) -> int:
-    """Start a container with the chosen GPUs and the rights they need."""
+    """Start a container with GPUs, or print it for Kubernetes, Slurm …"""
     from doctor.cli import run_engine
     from doctor.cli.check import _system
     from doctor.cli.output import deliver

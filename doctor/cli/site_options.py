@@ -14,14 +14,16 @@ if TYPE_CHECKING:
 
 Hide = Annotated[
     list[str] | None,
-    typer.Option("--hide", help="Replace this word (a site, a project, a person), or each line of @FILE; repeatable."),
+    typer.Option(
+        "--hide", metavar="WORD", help="Replace this word (a site, a project, a person), or each line of @FILE."
+    ),
 ]
 Domain = Annotated[
-    list[str] | None, typer.Option("--domain", help="Replace this domain of yours, or each line of @FILE; repeatable.")
+    list[str] | None, typer.Option("--domain", metavar="NAME", help="Replace this domain, or each line of @FILE.")
 ]
 Key = Annotated[
     Path | None,
-    typer.Option("--key", help="A file that your machines share: a name has the same pseudonym on all of them."),
+    typer.Option("--key", help="File that your machines share, so that a name has one pseudonym on all of them."),
 ]
 
 

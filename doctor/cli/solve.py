@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from doctor.cli.choices import Output
+
 if TYPE_CHECKING:
     from doctor.facts import Snapshot
     from doctor.knowledge import Knowledge
@@ -22,31 +24,30 @@ def solve(
     packages: Annotated[
         list[str] | None, typer.Argument(help="As pip writes them: torch, 'vllm>=0.20', torch==2.14.0+cu130.")
     ] = None,
-    gpu: Annotated[str | None, typer.Option(help="gfx942, sm_90, a PCI id or a name; else this machine's.")] = None,
-    driver: Annotated[str | None, typer.Option(help="NVIDIA's driver, or the release of the amdgpu driver.")] = None,
-    rocm: Annotated[str | None, typer.Option(help="The ROCm that is installed.")] = None,
-    python: Annotated[str | None, typer.Option(help="3.12")] = None,
-    os: Annotated[str | None, typer.Option("--os", help="ubuntu-24.04")] = None,
-    machine: Annotated[str | None, typer.Option(help="x86_64 or aarch64.")] = None,
-    glibc: Annotated[str | None, typer.Option(help="2.35")] = None,
+    gpu: Annotated[str | None, typer.Option(help="gfx942, sm_90, a PCI id or a name (default: this one).")] = None,
+    driver: Annotated[str | None, typer.Option(help="NVIDIA driver version, or amdgpu driver release.")] = None,
+    rocm: Annotated[str | None, typer.Option(help="Installed ROCm version.")] = None,
+    python: Annotated[str | None, typer.Option(help="Python version, such as 3.12.")] = None,
+    os: Annotated[str | None, typer.Option("--os", help="Operating system, such as ubuntu-24.04.")] = None,
+    machine: Annotated[str | None, typer.Option(help="Processor: x86_64 or aarch64.")] = None,
+    glibc: Annotated[str | None, typer.Option(help="glibc version, such as 2.35.")] = None,
     from_: Annotated[
         Path | None, typer.Option("--from", help="Solve for the machine of this capture or bundle.")
     ] = None,
-    tool: Annotated[str, typer.Option(help="pip or uv.")] = "pip",
+    tool: Annotated[str, typer.Option(metavar="pip|uv", help="Tool to install with.")] = "pip",
     offline: Annotated[bool, typer.Option("--offline", help="Open no connection; use recorded resolutions.")] = False,
-    dry_run_resolver: Annotated[  # noqa: ARG001 -- the resolver is always asked; scripts may still name it
-        bool, typer.Option("--dry-run-resolver", hidden=True)
-    ] = False,
-    format_: Annotated[str, typer.Option("--format", help="text, json, requirements, uv or dockerfile.")] = "text",
+    format_: Annotated[
+        str, typer.Option("--format", metavar="text|json|requirements|uv|dockerfile", help="Output format.")
+    ] = "text",
     lock: Annotated[
         Path | None,
         typer.Option(help="Write every package with hashes: requirements, or pylock where it ends in .toml."),
     ] = None,
-    output: Annotated[Path | None, typer.Option("-o", help="Write to this file, mode 0600.")] = None,
+    output: Output = None,
 ) -> int:
     """Print the install command that fits this GPU and driver.
 
-    Or those of a described machine. Exit 1 when there is none."""
+    With --gpu and the like: of a machine you describe. Exit 1 when nothing fits."""
     from doctor.cli.output import deliver
     from doctor.errors import ExitCode, InputError
     from doctor.knowledge import Knowledge
@@ -55,9 +56,6 @@ def solve(
 
     if not packages:
         raise InputError("which packages? doctor solve torch vllm")
-    for option, value, known in (("--tool", tool, ("pip", "uv")), ("--format", format_, tuple(FORMATS))):
-        if value not in known:
-            raise InputError(f"invalid {option} {value!r} (choose from {', '.join(known)})")
     words = {"--gpu": gpu, "--driver": driver, "--rocm": rocm, "--python": python, "--os": os, "--machine": machine,
              "--glibc": glibc}  # fmt: skip
     for option, word in words.items():
@@ -104,8 +102,8 @@ def _lock(found: Solution, ask: Asked, path: Path) -> None:
 
 
 def _merged(kb: Knowledge, described: Target, cpu: str | None) -> Target:
-    """What is described, and this machine's GPU and Python where nothing is said of them. Without a GPU of that vendor
-    here: what is described alone, with a note on stderr."""
+    """The description, completed with this machine's GPU and Python. Without a GPU of that vendor here: the description
+    alone, with a note on stderr."""
     from dataclasses import replace
 
     from doctor.cli.output import tell
@@ -156,5 +154,5 @@ def _own(kb: Knowledge, from_: Path | None, python: str | None) -> Target:
 
     _, target = _probed(kb, from_)
     if not target.arch:
-        raise InputError("no GPU that computes was found here; describe one: --gpu gfx942, --gpu sm_90 or a name")
+        raise InputError("no usable GPU found here; describe one: --gpu gfx942, --gpu sm_90 or a name")
     return replace(target, python=python_series(python), interpreter=None, installed=()) if python else target

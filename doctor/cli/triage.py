@@ -37,7 +37,7 @@ def add(app: typer.Typer) -> None:
 
 def triage(
     paths: Annotated[
-        list[str] | None, typer.Argument(metavar="[PATH...]", help="Files of pasted text; - or none: what is piped in.")
+        list[str] | None, typer.Argument(metavar="PATH", help="Files of pasted text; - or none: what is piped in.")
     ] = None,
     format_: Format = "text",
     fail_on: FailOn = "error",

@@ -148,7 +148,7 @@ def _written(lines: list[str], format_: str, outcome: Tuning | None, findings: l
 
     tuned = [t.model_dump(mode="json") for t in outcome.tuned] if outcome else []
     if format_ == "json":
-        data = {"schema": "doctor.tuning/1", "said": lines, "tuned": tuned}
+        data = {"schema": "doctor.tuning/2", "lines": lines, "tuned": tuned}
         data["findings"] = [f.model_dump(mode="json") for f in findings]
         to.write(json.dumps(data, indent=2) + "\n")
     else:

@@ -1,6 +1,6 @@
 """Probes run side by side, each in a forked child; what they send becomes sheets, and the sheets one Snapshot.
 
-A probe that hangs or crashes loses only what it had not said yet: `probes.NAME` in the origins says what happened to
+A probe that hangs or crashes loses only what it had not sent: `probes.NAME` in the origins says what happened to
 it, and the facts that it alone gives are marked with that reason.
 """
 

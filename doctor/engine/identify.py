@@ -1,7 +1,7 @@
-"""What the catalogue tells of a GPU by its PCI id, where the machine itself did not say it: name and architecture.
+"""A GPU's name and architecture from the catalogue by its PCI id, if the machine itself does not report them.
 
-A GPU without a loaded driver has no name and no architecture of its own. What comes from the catalogue is marked so in
-the origins, and never stands over what the machine said.
+A GPU without a loaded driver has no name and no architecture of its own. What comes from the catalogue is marked in
+the origins, and never replaces what the machine reported.
 """
 
 from __future__ import annotations

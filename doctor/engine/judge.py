@@ -128,7 +128,7 @@ _NO_GPU = "no-gpu-found"
 
 
 def _fewer(machine: Snapshot, expected: int) -> Finding | None:
-    """Fewer GPUs than somebody said there should be: those that the driver has."""
+    """The driver has fewer GPUs than expected."""
     if machine.gpus is None:
         return None
     loaded = {"nvidia": machine.nvidia_driver.loaded, "amd": machine.amdgpu_driver.loaded}
@@ -172,7 +172,7 @@ def _profiled(
     rule: Rule, machine: Snapshot, profile: Profile | None, clear: list[str], unchecked: list[Unchecked]
 ) -> None:
     """A rule of the profile that found nothing: clear where all that is expected is known, else it names what is not.
-    Without a profile nothing was expected, and nothing is said."""
+    Without a profile nothing is expected."""
     if profile is None:
         return
     missing = tuple(e.fact for e in profile.expect if profile.answer(e, machine) == "unknown")

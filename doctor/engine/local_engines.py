@@ -22,7 +22,7 @@ _CRI_SOCKETS = (
     "var/snap/microk8s/common/run/containerd.sock",
     "var/run/cri-dockerd.sock",
 )
-"""Where containerd, CRI-O, k3s and RKE2, k0s, MicroK8s and cri-dockerd listen unless told otherwise."""
+"""Where containerd, CRI-O, k3s and RKE2, k0s, MicroK8s and cri-dockerd listen by default."""
 _CRICTL = ("crictl", "--timeout", "6s")
 """Its own 2 s are little on a busy node."""
 _PODMAN_OF_ROOT = ("var/lib/containers", "run/containers")

@@ -139,7 +139,7 @@ class Install(Model):
     components: dict[str, str] | None = None
     """Component → version: `hip`, `rocblas`, `hipblaslt`, `miopen`, `rccl`; `nvcc`, `cudart`, `cublas`, `nccl` …"""
     package: str | None = None
-    """The distribution's package (or wheel) that told the version."""
+    """The distribution's package (or wheel) with the version."""
     selected_by: tuple[str, ...] | None = None
     """What leads to it: `PATH`, `LD_LIBRARY_PATH`, `ROCM_PATH`, `/etc/ld.so.conf.d/rocm.conf` …; () for nothing."""
     missing: tuple[str, ...] | None = None

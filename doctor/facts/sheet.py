@@ -53,9 +53,9 @@ class FactSheet:
         self.listener: Callable[[Entry], None] | None = None
 
     def put(self, name: str, value: Any, source: str, detail: str | None = None) -> None:
-        """A known fact. None is refused: what is not known is said with `miss`."""
+        """A known fact. None is refused: use `miss` for an unknown one."""
         if value is None:
-            raise ValueError(f"{name}: None is no value; use miss()")
+            raise ValueError(f"{name}: None is not a value; use miss()")
         self._add(Entry(name, value, State.VALUE, source, detail))
 
     def absent(self, name: str, source: str, means: Any = None, detail: str | None = None) -> None:

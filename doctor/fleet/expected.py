@@ -105,4 +105,4 @@ class Expected:
     def _found(self, expectation: Expectation, machine: Snapshot) -> str:
         """The wrong values, each once."""
         unmet = expectation.unmet(machine, self.profile.covered(machine))
-        return ", ".join(dict.fromkeys(expectation.said(value) for _, value in unmet))
+        return ", ".join(dict.fromkeys(expectation.shown(value) for _, value in unmet))

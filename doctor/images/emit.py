@@ -185,7 +185,7 @@ def options_of(folder: Path) -> dict[str, bool]:
 
 
 def _record_of(folder: Path) -> dict[str, Any]:
-    """What the last emission said of itself; {} where nothing can be read."""
+    """The record of the last emission; {} if unreadable."""
     try:
         kept = json.loads((folder / RECORD).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

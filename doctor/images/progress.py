@@ -31,7 +31,7 @@ class Step:
     parts: dict[str, int] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
 
-    def said(self, text: str) -> None:
+    def add(self, text: str) -> None:
         self.lines.append(text)
         del self.lines[:-_KEPT]
         if found := _MOVED.match(text.strip()):
@@ -42,7 +42,7 @@ class Step:
 
 
 Progress = Callable[["Step | None", int], None]
-"""Told of a step that begins or ends, and of None each second in between; with the bytes of the archive so far."""
+"""Called when a step begins or ends, and with None each second; with the bytes of the archive so far."""
 
 
 class Steps:
@@ -63,16 +63,16 @@ class Steps:
             self.rows[begun[1]] = Step(begun[2], begun=now)
             return (self.rows[begun[1]],)
         if (line := _LINE.match(text)) and line[1] in self.rows:
-            self.rows[line[1]].said(line[2])
+            self.rows[line[1]].add(line[2])
         return ()
 
     def buildah(self, text: str, now: float) -> tuple[Step, ...]:
-        """Its stages come one after another: a step ends where the next begins, and both are told."""
+        """Its stages come one after another: a step ends where the next begins."""
         found = _BUILDAH.match(text)
         last = next(reversed(self.rows.values()), None)
         if found is None:
             if last:
-                last.said(text)
+                last.add(text)
             return ()
         if last and last.seconds is None:
             last.seconds = round(now - last.begun, 1)

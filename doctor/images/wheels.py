@@ -123,8 +123,8 @@ def _resolve(
         except (subprocess.TimeoutExpired, OSError) as error:
             raise InputError(f"uv: {error}") from error
     if done.returncode:
-        said = " ".join(line.strip(" ╰─▶│×") for line in done.stderr.splitlines() if line.strip())
-        raise _Unresolved(words, done.returncode, said)
+        message = " ".join(line.strip(" ╰─▶│×") for line in done.stderr.splitlines() if line.strip())
+        raise _Unresolved(words, done.returncode, message)
     tags = ranked_tags(python, minor, _MACHINE[platform])
     return tuple(_wheels(tomllib.loads(done.stdout), {p.name: p.index for p in packages if p.index}, tags))
 
@@ -169,9 +169,9 @@ def _file(row: dict[str, Any]) -> str:
 
 
 class _Unresolved(ToolError):
-    def __init__(self, argv: Sequence[str], code: int, said: str) -> None:
-        super().__init__(argv, code, "", said)
-        self.args = (f"the Python packages can't be locked: {said[:500]}",)
+    def __init__(self, argv: Sequence[str], code: int, message: str) -> None:
+        super().__init__(argv, code, "", message)
+        self.args = (f"the Python packages can't be locked: {message[:500]}",)
 
 
 def _wheels(pylock: dict[str, Any], indexes: dict[str, str], tags: dict[Tag, int]) -> Iterator[Wheel]:

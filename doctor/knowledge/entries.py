@@ -279,7 +279,7 @@ class Companions(Entry):
         return self.torchvision_from if package == "torchvision" else None
 
 
-class Said(BaseModel):
+class SourceValue(BaseModel):
     """What one source says."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
@@ -297,7 +297,7 @@ class Conflict(Entry):
     """The table that holds what is kept."""
     entry: str | None = None
     """Its entry, where it is one."""
-    says: tuple[Said, ...]
+    says: tuple[SourceValue, ...]
     kept: str
     """What is gone by, and why; `none` where nothing is."""
 

@@ -107,7 +107,7 @@ class PackageWay(Entry):
 
 
 class RecordedResolution(Entry):
-    """What uv said of one stack for one Python and processor. `source` names the indexes that it asked."""
+    """uv's answer about one stack for one Python and processor. `source` names the indexes that it asked."""
 
     id: str
     """Requirements, further indexes, `python=3.12` and the processor, as doctor.resolve.resolver.Question.key."""

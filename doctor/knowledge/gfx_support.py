@@ -90,8 +90,10 @@ class Support(NamedTuple):
             unsure = "" if builder.verified else " (unverified)"
             yield f"{builder.name}: built for it{unsure}", f"{builder.source} ({builder.as_of})"
         if self.override and self.override.value:
-            said = f"Unofficial: HSA_OVERRIDE_GFX_VERSION={self.override.value} runs the code of {self.override.target}"
-            yield f"{said}; {self.override.risk}", f"{self.override.source} ({self.override.as_of})"
+            override = (
+                f"Unofficial: HSA_OVERRIDE_GFX_VERSION={self.override.value} runs the code of {self.override.target}"
+            )
+            yield f"{override}; {self.override.risk}", f"{self.override.source} ({self.override.as_of})"
         elif self.override:
             yield f"No override works: {self.override.risk}", f"{self.override.source} ({self.override.as_of})"
 

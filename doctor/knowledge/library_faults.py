@@ -123,7 +123,7 @@ _POST = re.compile(r"\.post(\d+)")
 
 
 def _series_within(version: str | None, ends: Range) -> bool:
-    """The same of what is told by its series: `7.2` is any release of that series, and all of them must be meant."""
+    """The same for a series: `7.2` is any release of it, and all of them must be within."""
     plain = (version or "").partition("+")[0]
     if len(Dotted(plain).numbers) != 2:
         return _within(version, ends)

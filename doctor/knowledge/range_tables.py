@@ -127,7 +127,7 @@ class RangeTables:
         return self._entry(frameworks.WheelContent, "wheel_contents", f"{package} {version}")
 
     def resolution(self, question: str) -> frameworks.RecordedResolution | None:
-        """What a resolver said of a stack earlier (doctor.resolve.resolver.Question.key)."""
+        """A resolver's recorded answer about a stack (doctor.resolve.resolver.Question.key)."""
         return self._entry(frameworks.RecordedResolution, "resolutions", question)
 
     def tool_support(self, tool: str, version: str | None) -> frameworks.ToolSupport | None:

@@ -80,7 +80,7 @@ _FRAMEWORKS = _rows(
     ("package_ways", "PackageWay", "How packages are installed for which GPUs"),
     ("c_libraries", "CLibrary", "C library of each system"),
     ("device_wheels", "DeviceWheels", "AMD's wheels of torch by GPU"),
-    ("resolutions", "RecordedResolution", "What a resolver said of stacks"),
+    ("resolutions", "RecordedResolution", "A resolver's answers about stacks"),
     ("tool_support", "ToolSupport", "Which GPUs compilers and profilers serve"),
     ("flash_attn_prebuilt", "FlashAttnBuild", "flash-attn's binaries"),
     ("tensorflow_builds", "TensorflowBuild", "TensorFlow"),

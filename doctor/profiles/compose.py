@@ -72,7 +72,8 @@ def load(name: str, base: Path | None = None) -> Profile:
         wrong = f"is {called[:60]!r}; the file is called {path.stem!r}, and both are to be the same"
         faults.append(composed.fault(("name",), path, wrong))
     if profile is None or faults:
-        raise DataFileError(str(path), [f.said(path) for f in sorted(set(faults), key=lambda f: (f.file != path, f))])
+        ordered = sorted(set(faults), key=lambda f: (f.file != path, f))
+        raise DataFileError(str(path), [f.message(path) for f in ordered])
     return profile
 
 
@@ -108,13 +109,14 @@ def find(name: str, base: Path | None = None) -> Path | Pair:
     former = former_names(base)
     if name in former:
         return there[former[name]]
-    holding = sorted(
-        (each for each in there if f"+{name.strip('+')}+" in f"+{each}+"), key=len
-    )  # a board or a stack alone
-    near = holding[:3] or difflib.get_close_matches(name, [*there, *former], 3, 0.5)
+    part = name.strip("+")  # a board or a stack alone
+    holding = [each for each in there if f"+{part}+" in f"+{each}+"] or [
+        each for each in there if each.startswith(part)
+    ]
+    near = sorted(holding, key=len)[:3] or difflib.get_close_matches(name, [*there, *former], 3, 0.5)
     near = list(dict.fromkeys(former.get(each, each) for each in near))
-    hint = f"did you mean {' or '.join(near)}?" if near else "`doctor profiles list` shows all"
-    raise InputError(f"no profile {name[:60]!r}; {hint}; the path of a .toml file is taken too")
+    hint = f"did you mean {', '.join(near)}?" if near else "`doctor profiles list` shows all."
+    raise InputError(f"no profile {name[:60]!r}; {hint} The path of a .toml file works too.")
 
 
 def compose(what: Path | Pair, bases: Sequence[Path], depth: int = 0) -> Composed:

@@ -155,7 +155,7 @@ class Expectation(Data):
             return "deviates"
         return "unknown" if any(value is None for _, value in self.values(machine, keys)) else "holds"
 
-    def said(self, value: Any) -> str:
+    def shown(self, value: Any) -> str:
         """A value of the fact in a line of a report. Of a long text that is to hold a word, only whether it does."""
         if self.contains is not None:
             return f"{'with' if self._meets(value) else 'without'} {self.contains}"

@@ -26,7 +26,7 @@ class Fault(NamedTuple):
     key: str
     wrong: str
 
-    def said(self, of: Path) -> str:
+    def message(self, of: Path) -> str:
         """`line 12: expect[1].why: …`; with the part's name where the key came from one."""
         part = "" if self.file == of else f"in {self.file.parent.name}/{self.file.name} "
         return f"{part}line {self.line}: {self.key}: {self.wrong}"
@@ -155,7 +155,7 @@ def second_look(table: Mapping[str, Any], known: Sequence[Loc]) -> list[tuple[Lo
             loc: Loc = (*at, number)
             wrong = {str(t[len(loc)]) for t in known if t[: len(loc)] == loc and len(t) > len(loc)}
             if wrong and isinstance(row, dict):
-                found += [(loc, said) for said in _between(model, row, wrong)]
+                found += [(loc, fault) for fault in _between(model, row, wrong)]
     return found
 
 

@@ -86,7 +86,7 @@ class Profile(Data):
 
     def as_matched(self) -> Profile:
         """The same for a machine whose owner named no profile: another stack than this one is no fault then, so what
-        is expected of the stack is told in the verdict, is no finding, and sets no rule's severity."""
+        is expected of the stack is in the verdict only and sets no rule's severity."""
         quiet = {"severity": "info", "rule": None}
         expect = tuple(e.model_copy(update=quiet) if e.fact.startswith(_STACK) else e for e in self.expect)
         matched = self.model_copy(update={"expect": expect})
@@ -123,7 +123,7 @@ class Profile(Data):
         outcome = self.answer(expectation, machine)
         found = expectation.values(machine, self.covered(machine))
         wrong = [v for _, v in expectation.unmet(machine, self.covered(machine))] if outcome == "deviates" else []
-        seen = list(dict.fromkeys(expectation.said(v) for v in (wrong or [v for _, v in found if v is not None])))
+        seen = list(dict.fromkeys(expectation.shown(v) for v in (wrong or [v for _, v in found if v is not None])))
         return Judged(
             fact=expectation.fact,
             outcome=outcome,

@@ -55,7 +55,7 @@ def _parted(raw: str, masked: Masked) -> str:
     for found in _BREAK.finditer(raw):
         breaks.append((found.start() - shift, found[0]))
         shift += len(found[0])
-    out, here, place = [], 0, 0  # `here` in the whole, `place` in what was told
+    out, here, place = [], 0, 0  # `here` in the whole, `place` in the raw text
     for piece in shown.split(MASK):
         start = whole.find(piece, here)
         if start < 0:

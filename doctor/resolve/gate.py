@@ -30,8 +30,8 @@ _TRIES = 6
 def settle(
     kb: Knowledge, target: Target, asked: Sequence[str], tool: Tool = "pip", ask: Asked | None = None
 ) -> Solution:
-    """The newest stack that fits and resolves, with what the resolver said. `ask` is asked now; where it can't say,
-    and without it, the catalogue's records are. Raises InputError for what is no requirement."""
+    """The newest stack that fits and resolves, with the resolver's answer. `ask` asks now; if it can't answer,
+    the catalogue's records do. Raises InputError for what is no requirement."""
     return _supported(kb, _settled(kb, target, asked, tool, ask), tool, ask)
 
 
@@ -50,7 +50,7 @@ def _supported(kb: Knowledge, found: Solution, tool: Tool, ask: Asked | None) ->
             variable = f"{OVERRIDE}={override.value}"
             stack, way = relative.stack, relative.resolution
             own = Unofficial(variable, override.target or "", override.risk, stack, relative.commands, way)
-    # Where wheels have its code, no override is needed; the answer itself is not said twice.
+    # Where wheels have its code, no override is needed; the answer itself is not repeated.
     beside = {OVERRIDE} if is_solved or support.tier != "unofficial" else set()
     beside |= {"PyTorch: torch" if found.build else "TheRock"} if is_solved else set()
     lines = (line for line in support.lines() if not any(words in line[0] for words in beside))
@@ -110,8 +110,8 @@ def _asked(kb: Knowledge, found: Solution, ask: Asked | None) -> Resolution:
     about = question(found)
     if about is None:
         return Resolution("not-tried", detail="nothing of it lies on an index as a wheel")
-    said = ask(about) if ask else Resolution("not-tried", detail="no resolver was asked")
-    return said if said.state != "not-tried" else recorded(kb, about) or said
+    answer = ask(about) if ask else Resolution("not-tried", detail="no resolver was asked")
+    return answer if answer.state != "not-tried" else recorded(kb, about) or answer
 
 
 def _blamed(found: Solution) -> tuple[str, str]:
@@ -133,8 +133,8 @@ def _free(kb: Knowledge, target: Target, asked: Sequence[str], tool: Tool, ask: 
 
 
 def _refused(found: Solution, nearest: Solution | None) -> Solution:
-    said = found.resolution
-    reason = Reason("resolver", "no", f"{found.stack}: {said.words}", said.source, said.as_of)
+    answer = found.resolution
+    reason = Reason("resolver", "no", f"{found.stack}: {answer.words}", answer.source, answer.as_of)
     differs = "other releases or extras than those that were asked" if nearest else ""
     refused = replace(found, status="impossible", commands=(), reasons=(*found.reasons, reason))
     return replace(refused, nearest=nearest, differs=differs)

@@ -1,4 +1,4 @@
-"""What of a described machine this version does not know. Nothing may be said to run on it, nor advised against it."""
+"""Parts of a described machine that this version does not know, so that nothing can be recommended or ruled out."""
 
 from __future__ import annotations
 

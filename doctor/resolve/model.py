@@ -205,7 +205,7 @@ class Solution:
 
     @property
     def is_sure(self) -> bool:
-        """Whether it may be said to run: a resolver accepts it, and its GPU is known where it is for one."""
+        """Whether a resolver accepts it, and its GPU is known if it needs one."""
         return self.resolution.state == "resolved" and bool(self.target.arch or self.target.vendor is None)
 
     @property

@@ -1,4 +1,4 @@
-"""What uv said of a stack earlier, from the catalogue: for machines without network, and for tests without one."""
+"""uv's recorded answers about stacks, for machines and tests without network."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def recorded(kb: Knowledge, asked: Question) -> Resolution | None:
     if found is None or asked.glibc == MUSL:
         return None
     if found.resolved_from and Dotted(asked.glibc) >= found.resolved_from:
-        said = Resolution("resolved", found.by, found.source, found.as_of, found.detail, recorded=True)
+        answer = Resolution("resolved", found.by, found.source, found.as_of, found.detail, recorded=True)
     elif found.refused_to and Dotted(asked.glibc) <= found.refused_to:
-        said = Resolution("refused", found.by, found.source, found.as_of, found.refusal or "", recorded=True)
+        answer = Resolution("refused", found.by, found.source, found.as_of, found.refusal or "", recorded=True)
     else:
         return None
-    return None if asked.left_out and said.state == "resolved" else said
+    return None if asked.left_out and answer.state == "resolved" else answer

@@ -79,7 +79,7 @@ def _has_code(tried: Solution) -> bool:
 
 def explain(solution: Solution) -> str:
     """One sentence: what runs, or why not and what would: "torch 2.14.0+cu130 needs driver >= …; the … would run".
-    Nothing is said to run that no resolver accepted, nor on a GPU that nobody named."""
+    A stack "runs" only if a resolver accepted it and the GPU is named."""
     if solution.status == "solved":
         return f"{solution.stack} {'runs' if solution.is_sure else 'should run'} on {solution.target.words()}"
     first = solution.refusals() or tuple(r for r in solution.reasons if r.verdict == "unknown")

@@ -69,16 +69,16 @@ _FIRST_NVIDIA = 100
 
 def _vendor(gpu: str | None, vendor: str | None, driver: str | None, rocm: str | None) -> str | None:
     """Whose stack is described. Raises InputError for two vendors at once."""
-    said = {f"--gpu {gpu}": vendor, f"--rocm {rocm}": "amd" if rocm else None}
+    vendors = {f"--gpu {gpu}": vendor, f"--rocm {rocm}": "amd" if rocm else None}
     if driver:
         own = driver != IN_TREE and Dotted(driver).numbers[0] >= _FIRST_NVIDIA
-        said[f"--driver {driver}"] = "nvidia" if own else "amd"
-    named = [(option, whose) for option, whose in said.items() if whose]
+        vendors[f"--driver {driver}"] = "nvidia" if own else "amd"
+    named = [(option, whose) for option, whose in vendors.items() if whose]
     for option, whose in named[1:]:
         if whose != named[0][1]:
             raise InputError(
                 f"{named[0][0]} is {WHOSE[named[0][1]]} and {option} {WHOSE[whose]}: one machine has one of them; "
-                "leave one away"
+                "leave one out"
             )
     return named[0][1] if named else None
 
@@ -132,7 +132,7 @@ def _gpu(kb: Knowledge, text: str) -> tuple[str, str]:
     named = [gpu for word in ("", *series) if (gpu := gpu_by_name(f"{word}{asked}"))]
     if len(set(named)) == 1:
         return named[0]
-    raise InputError(f"--gpu {asked}: not known to this version; give gfx942, sm_90, a PCI id or another name")
+    raise InputError(f"--gpu {asked}: not in the knowledge base; pass gfx942, sm_90, a PCI id or another name")
 
 
 _OS_IDS = {"amazonlinux": "amzn", "rockylinux": "rocky", "oraclelinux": "ol", "redhat": "rhel", "alma": "almalinux",

@@ -2,7 +2,7 @@
 
 A few children take the jobs from one queue; another is started as soon as none of them gets on, so jobs that hang hold
 nobody up, and jobs that do not cost no process each. What a job sends arrives as it is learnt (JSON lines over a pipe):
-one that hangs loses only what it had not said yet. At the deadline a child is killed with everything it started; one
+one that hangs loses only what it had not sent. At the deadline a child is killed with everything it started; one
 that the kernel holds is named and left. Call it from a process with one thread.
 """
 
@@ -228,7 +228,7 @@ def _child_main(jobs: Sequence[Job], queue: int, pipe: int, foreign: Sequence[in
             jobs[number[0]].work(lambda data: _write(pipe, {"data": data}))
             signal.setitimer(signal.ITIMER_REAL, 0)
             _write(pipe, {"done": True})
-    except BaseException as error:  # noqa: BLE001  whatever it is, the parent is told and the child ends
+    except BaseException as error:  # noqa: BLE001  whatever it is, the parent gets it and the child ends
         _tell_crash(pipe, error)
     finally:
         os._exit(0)

@@ -107,18 +107,18 @@ class Api:
         try:
             yield
         except errors.NotFound as error:
-            raise NotThere(f"{subject or self.name}: {_said(error)}") from error
+            raise NotThere(f"{subject or self.name}: {_message(error)}") from error
         except errors.APIError as error:
-            raise self._failed(_said(error)) from error
+            raise self._failed(_message(error)) from error
         except (requests.Timeout, urllib3.exceptions.TimeoutError) as error:
             raise EngineError(f"{self.name} does not answer in time ({self.where.address})") from error
         except (errors.DockerException, requests.RequestException, urllib3.exceptions.HTTPError) as error:
             raise Unreachable(f"{self.name} does not answer: {self.where.address}: {str(error)[:160]}") from error
 
-    def _failed(self, said: str) -> EngineError:
-        if any(words in said.lower() for words in _FULL):
+    def _failed(self, message: str) -> EngineError:
+        if any(words in message.lower() for words in _FULL):
             return EngineError(FULL.format(engine=self.name))
-        return EngineError(f"{self.name}: {said}")
+        return EngineError(f"{self.name}: {message}")
 
     def version(self) -> Mapping[str, Any]:
         with self._one_line():
@@ -340,7 +340,7 @@ def as_table(answer: Any) -> Mapping[str, Any]:
     return answer if isinstance(answer, dict) else {}
 
 
-def _said(error: Any) -> str:
+def _message(error: Any) -> str:
     """The engine's own last line."""
     text = error.explanation if isinstance(error.explanation, str) else str(error)
     return (text.strip().splitlines()[-1:] or ["no reason given"])[0][:300]

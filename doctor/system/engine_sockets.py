@@ -89,8 +89,8 @@ def podman_service(environ: Mapping[str, str]) -> Iterator[Place]:
             while not (ready := _listens("podman", own)) and service.poll() is None and time.monotonic() < ends:
                 time.sleep(0.02)
             if not ready:
-                said = log.read_text(errors="replace").strip().splitlines()[-1:] or ["no answer"]
-                raise Unreachable(f"podman does not answer: {said[0][:200]}")
+                last = log.read_text(errors="replace").strip().splitlines()[-1:] or ["no answer"]
+                raise Unreachable(f"podman does not answer: {last[0][:200]}")
             yield own
         finally:
             service.terminate()

@@ -19,8 +19,8 @@ T = TypeVar("T")
 
 
 class Recorder:
-    """Answers as `inner` does. `entries` maps what was asked to the answer; the first answer stays. `listener` hears
-    of each entry as it comes, so that a child which is killed later has told what it read."""
+    """Answers as `inner` does. `entries` maps what was asked to the answer; the first answer stays. `listener` gets
+    each entry as it comes, so that what a killed child had read is kept."""
 
     def __init__(self, inner: System, listener: Callable[[str, dict[str, Any]], None] | None = None) -> None:
         self.inner = inner

@@ -38,9 +38,9 @@ class TreeSystem:
     kind = "tree"
 
     def __init__(self, root: Path, *, read_deadline_s: float = READ_DEADLINE_S) -> None:
-        """InputError where `root` is no folder."""
+        """InputError where `root` is not a folder."""
         if not root.is_dir():
-            raise InputError(f"{root}: is no folder; --root takes the folder that holds proc, sys, etc")
+            raise InputError(f"{root}: not a folder; --root takes the folder that holds proc, sys, etc")
         self._root = os.path.realpath(root)
         self._read_s = read_deadline_s
 

@@ -116,8 +116,8 @@ class Child:
                 process = self._started(outer, printed.fileno())
             except (OSError, ValueError) as error:
                 os.close(inner)
-                said = errno_name(error) if isinstance(error, OSError) else str(error)
-                self.ended = Ended("not-started", f"{self._argv[0]}: {said}"[:300], 0.0)
+                reason = errno_name(error) if isinstance(error, OSError) else str(error)
+                self.ended = Ended("not-started", f"{self._argv[0]}: {reason}"[:300], 0.0)
                 return
             finally:
                 os.close(outer)
@@ -237,8 +237,8 @@ def _outcome(
     if process.returncode < 0:
         number = -process.returncode
         named = signal.Signals(number).name if number in set(signal.Signals) else str(number)
-        said = "killed (the kernel does that when memory runs out)" if named == "SIGKILL" else f"died of {named}"
-        return Ended("crashed", said, seconds, tail)
+        reason = "killed (the kernel does that when memory runs out)" if named == "SIGKILL" else f"died of {named}"
+        return Ended("crashed", reason, seconds, tail)
     last = next((line for line in reversed(tail.splitlines()) if line.strip()), "no output")
     return Ended("crashed", f"exited with {process.returncode}: {_plain(last)}", seconds, tail)
 

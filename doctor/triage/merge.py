@@ -1,8 +1,8 @@
 """Sheets of several fragments -> sheets that speak of the same GPU by one key.
 
 One tool numbers GPUs, another names their PCI address, a third lists a name. Two mentions are one GPU where address,
-identity or number and vendor say so and neither architecture nor name contradicts. What can't be told apart is not
-counted twice: a bare mention joins a GPU that it may be.
+identity or number and vendor say so and neither architecture nor name contradicts. A bare mention joins a GPU
+that it may be, so that none is counted twice.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Facts that only sentences told, held against the rest of a text: the least trusted speak where nothing else does.
+"""Facts from sentences alone: the least trusted, used only where nothing else in the text has them.
 
-A sentence may tell of another machine. Of one subject (GPUs, torch, the system …) sentences are believed where no
-tool and no labelled line speaks of it, and where all sentences that do agree.
+A sentence may be about another machine. On one subject (GPUs, torch, the system …) sentences count if no tool output
+and no labelled line covers it, and all sentences agree.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ _OPEN = ("packages",)
 """Lists to which each sentence may add."""
 
 
-def believed(said: Sequence[FactSheet], others: Iterable[FactSheet]) -> list[FactSheet]:
-    """The sheets of sentences without what the others speak of, and without what they themselves disagree on."""
-    if not said:
+def believed(sheets: Sequence[FactSheet], others: Iterable[FactSheet]) -> list[FactSheet]:
+    """The sheets of sentences without subjects of the others, and without those they disagree on."""
+    if not sheets:
         return []
     named = {subject(entry) for sheet in others for entry in sheet if entry.value is not None and _names(entry)}
     values: dict[str, set[str]] = {}
-    for entry in (entry for sheet in said for entry in sheet):
+    for entry in (entry for sheet in sheets for entry in sheet):
         values.setdefault(entry.name, set()).add(alike(entry.name, entry.value))
     apart = {n for n, v in values.items() if len(v) > 1 and n not in _OPEN}
     torn = {_SUBJECT.split(n)[0] for n in apart if not n.startswith("gpus[")}
     if gpus_torn(apart, {n for n in values if n.endswith(".arch")}):
         torn.add("gpus")
     barred = (named - set(_OPEN)) | torn
-    return [_without(sheet, barred) for sheet in said]
+    return [_without(sheet, barred) for sheet in sheets]
 
 
 _GPU_STATE = re.compile(r"gpus(?:\[[^\]]*\]\.(?:vendor|firmware|sensors\.\w+|link\.\w+|\w*memory\w*))?$")

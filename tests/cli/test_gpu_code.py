@@ -50,7 +50,7 @@ def test_what_is_no_binary_is_wrong_input_and_the_others_are_told(
     assert run(["gpu-code", str(text), str(library(tmp_path)), str(tmp_path / "nonesuch")]) == ExitCode.USAGE
     out, err = capsys.readouterr()
     assert "sm_90a" in out
-    assert "no ELF file" in err
+    assert "not an ELF file" in err
     assert "nonesuch: No such file or directory" in err
 
 

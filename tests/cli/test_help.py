@@ -39,7 +39,7 @@ def test_a_command_shows_examples_and_says_what_options_take(capsys: pytest.Capt
     run(["check", "--help"])
     out = capsys.readouterr().out
     assert "<str>" not in out
-    assert "  Examples:\n    doctor check\n" in out
+    assert "Examples:\n  doctor check\n" in out
 
 
 def test_options_of_a_command_with_many_are_under_headings(capsys: pytest.CaptureFixture[str]) -> None:

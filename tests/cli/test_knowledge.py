@@ -31,7 +31,7 @@ CASES = [
     (["knowledge", "show", "xids", "63"], 0, "fatal [gpud]", ""),
     (["knowledge", "show", "driver_branches", "580"], 0, "2028-08-04 [endoflife.date, computed by rule]", ""),
     (["knowledge", "show", "flags/nv_nccl", "NCCL_P2P_DISABLE"], 0, "NCCL_P2P_DISABLE", ""),
-    (["knowledge", "show", "xidz"], 2, "", "xidz: no such table; xids is meant?"),
+    (["knowledge", "show", "xidz"], 2, "", "xidz: no such table; did you mean xids?"),
     (["knowledge", "show", "xids", "potato"], 2, "", "no entry potato"),
     (["knowledge", "show", "--format", "xml"], 2, "", "(choose from text, json)"),
     (["knowledge", "sources", "cuda_majors"], 0, "docs.nvidia.com/cuda/archive", ""),

@@ -56,7 +56,7 @@ def test_validate_lists_all_faults_with_their_lines(tmp_path: Path, capsys: pyte
         "line 2: name: 'P' is",
         "line 3: about: is em",
         "line 4: status: is t",
-        "1 of 2 profiles are ",
+        "1 of 2 profiles with",
     ]
 
 
@@ -132,5 +132,5 @@ def test_of_a_folder_its_profiles_are_validated_and_what_they_extend_is_not(
     assert capsys.readouterr().out == f"{tmp_path}/farm.toml: valid\n"
     (tmp_path / "bad.toml").write_text(OWN.replace("run-here", "hearsay"))
     assert run(["profiles", "validate", str(tmp_path)]) == 2
-    assert "1 of 2 profiles are wrong" in capsys.readouterr().err
+    assert "1 of 2 profiles with faults" in capsys.readouterr().err
     assert run(["profiles", "validate", str(tmp_path / "parts/..") + "/nothing/"]) == 2

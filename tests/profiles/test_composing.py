@@ -250,11 +250,11 @@ def test_no_toml_a_folder_and_an_unknown_name(tmp_path: Path) -> None:
     assert faults(write(tmp_path, p="schema = \n"))[0].startswith("not TOML: ")
     with pytest.raises(InputError, match="no file"):
         load(str(tmp_path))
-    with pytest.raises(InputError, match=r"did you mean h100\+cuda13\.2 or "):
+    with pytest.raises(InputError, match=r"did you mean h100\+cuda13\.2, "):
         load("h100-cuda13.3")
-    with pytest.raises(InputError, match=r"did you mean h100\+cuda13\.0 or h100\+cuda13\.2 or "):
+    with pytest.raises(InputError, match=r"did you mean h100\+cuda13\.0, h100\+cuda13\.2, "):
         load("h100")
-    with pytest.raises(InputError, match=r"did you mean \w+\+cuda13\.0\+vllm or "):
+    with pytest.raises(InputError, match=r"did you mean \w+\+cuda13\.0\+vllm, "):
         load("vllm")
 
 

@@ -93,5 +93,5 @@ def test_nothing_is_run_or_opened(root: Path) -> None:
 
 
 def test_a_root_that_is_no_folder_is_an_input_error(root: Path) -> None:
-    with pytest.raises(InputError, match="is no folder"):
+    with pytest.raises(InputError, match="not a folder"):
         TreeSystem(root / "nothing")

@@ -71,9 +71,9 @@ def read(content: bytes) -> Metrics:
     revision, table = f"{major}.{minor}", content[:size]
     clocks = tuple(_dies(table, _GFX_CLOCKS.get((major, minor)))) if size != _FIRST_1_6[0] else ()
     if (at := _INDEPENDENT.get((major, minor))) is not None:
-        return Metrics(revision, _said(_number(table, at, "<Q"), _BITS))
+        return Metrics(revision, _names(_number(table, at, "<Q"), _BITS))
     if (at := _DEPENDENT.get((major, minor))) is not None:
-        return Metrics(revision, _said(_number(table, at, "<I"), _OF_MI300), gfx_mhz=clocks)
+        return Metrics(revision, _names(_number(table, at, "<I"), _OF_MI300), gfx_mhz=clocks)
     if (major, minor) in _COUNTERS:
         at, names = _COUNTERS[major, minor]
         if (major, minor, size) == (1, 6, _FIRST_1_6[0]):
@@ -84,7 +84,7 @@ def read(content: bytes) -> Metrics:
 
 
 def held_down(before: Metrics | None, now: Metrics | None) -> tuple[str, ...] | None:
-    """What holds, or held between two readings, the clocks down. None where that is not told.
+    """What holds, or held between two readings, the clocks down. None if unknown.
 
     >>> held_down(Metrics("1.7", None, {"power limit": 5}), Metrics("1.7", None, {"power limit": 9}))
     ('power limit',)
@@ -111,8 +111,8 @@ def _number(table: bytes, at: int, kind: str) -> int | None:
     return None if value == (1 << 8 * struct.calcsize(kind)) - 1 else value
 
 
-def _said(mask: int | None, names: Mapping[int, str]) -> tuple[str, ...] | None:
-    """A bit without a name is told by its number."""
+def _names(mask: int | None, names: Mapping[int, str]) -> tuple[str, ...] | None:
+    """A bit without a name gets its number."""
     if mask is None:
         return None
     return tuple(names.get(bit, f"bit {bit}") for bit in range(mask.bit_length()) if mask >> bit & 1)

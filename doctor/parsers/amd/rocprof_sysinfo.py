@@ -1,6 +1,6 @@
 """`sysinfo.csv` of rocprofiler-compute (Omniperf) -> the machine that a profile was taken on.
 
-Versions 2 and 3 of the file differ in columns; they are told by their names.
+Versions 2 and 3 of the file differ in columns, which are found by name.
 
 >>> read("workload_name,linux_kernel_version,rocm_version,gpu_arch\\nx,6.8.0,7.0.0,gfx942").get("gpus[#0].arch")
 'gfx942'

@@ -39,8 +39,8 @@ def templated(text: str) -> str:
 
 
 def line_by_line(text: str) -> Iterator[Row]:
-    """`- name: NAME` with `value: TEXT` on the next line, for what is no YAML after all. Strings and numbers are not
-    told apart."""
+    """`- name: NAME` with `value: TEXT` on the next line, for text that is not YAML. Strings and numbers are read
+    alike."""
     name = ""
     for number, line in enumerate(text.split("\n"), 1):
         found = _VALUE_LINE.match(line) if name else None

@@ -84,7 +84,7 @@ _CDI_FILE = re.compile(r"(?:cdi|hostPath|containerPath).{0,200}?\.so\.(?P<versio
 
 
 def read(text: str, source: str = "text") -> FactSheet:
-    """A commented line of config.toml is the default, which is false. Raises ParserError where nothing is said."""
+    """A commented line of config.toml is the default, which is false. Raises ParserError without such a line."""
     sheet = FactSheet()
     lines = list(source_lines(text, source))
     for position, (where, line) in enumerate(lines):

@@ -1,4 +1,4 @@
-"""`docker inspect` or `podman inspect` (JSON) -> how the container was started, as `docker run` would have said it.
+"""`docker inspect` or `podman inspect` (JSON) -> how the container was started, in `docker run` options.
 
 >>> sheet = read('[{"Id": "ab12", "State": {"Pid": 77}, "HostConfig": {"Devices": [{"PathOnHost": "/dev/kfd"}]}}]')
 >>> sheet.get("container.run_args")

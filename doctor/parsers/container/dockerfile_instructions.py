@@ -1,6 +1,6 @@
 """Text of a Dockerfile or Containerfile -> its instructions, with the line that each begins on.
 
->>> [(i.line, i.name, i.text) for i in read("FROM a\\nRUN one \\\\\\n  # said\\n  && two\\n")]
+>>> [(i.line, i.name, i.text) for i in read("FROM a\\nRUN one \\\\\\n  # note\\n  && two\\n")]
 [(1, 'FROM', 'a'), (2, 'RUN', 'one    && two')]
 """
 

@@ -1,6 +1,6 @@
 """An ELF file's headers -> class, machine, sections and segments. Nothing but headers is read.
 
-The layout is that of the System V ABI (gabi, chapters 4 and 5). 32-bit and big-endian files are told, and read too.
+The layout is that of the System V ABI (gabi, chapters 4 and 5). 32-bit and big-endian files are read too.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def head(blocks: Blocks) -> Elf:
     """Raises ParserError for what is no ELF file or is cut short."""
     ident = blocks.at(0, 16)
     if ident[:4] != b"\x7fELF" or len(ident) < 16:
-        raise ParserError("no ELF file")
+        raise ParserError("not an ELF file")
     bits, order = {1: 32, 2: 64}.get(ident[4], 0), {1: "<", 2: ">"}.get(ident[5], "")
     if not bits or not order:
         raise ParserError(f"an ELF file of class {ident[4]} and byte order {ident[5]}")

@@ -1,4 +1,4 @@
-"""An ELF file's dynamic section -> what the loader is told: NEEDED, SONAME, RPATH, RUNPATH; and its notes.
+"""An ELF file's dynamic section -> what the loader reads: NEEDED, SONAME, RPATH, RUNPATH; and its notes.
 
 The tables are found as the loader finds them, through the segments, so that a file without section headers tells too.
 """

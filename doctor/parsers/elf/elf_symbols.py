@@ -164,7 +164,7 @@ def read(content: bytes) -> tuple[Symbol, ...]:
 
 
 def lacking(blocks: Blocks, names: Sequence[str]) -> list[str]:
-    """Those of the names that a library does not define. Raises ParserError where it can't be told."""
+    """Those of the names that a library does not define. Raises ParserError if unknown."""
     held = head(blocks)
     tags = dynamic(blocks, held)
     if tags is None:

@@ -1,4 +1,4 @@
-"""Bytes of etc/ld.so.cache -> the libraries that the loader finds without being told a folder, in its own order.
+"""Bytes of etc/ld.so.cache -> the libraries that the loader finds without a folder in their name, in its own order.
 
 The format is glibc's `glibc-ld.so.cache1.1` (elf/cache.c): a header of 48 bytes, entries of 24, then the names. An old
 cache has another table before it, which is skipped.

@@ -25,7 +25,7 @@ _ID = re.compile(
 )
 _GROUP = re.compile(r"(?:^|,)(\d{1,10})(?:\(([^,]{0,120})\))?")
 _GROUPS = re.compile(r"\s{0,8}(?:[-*] )?groups:\s{1,4}([a-z_][a-z0-9_ ,$-]{1,400})$")
-_SAID = re.compile(r"\d{1,10}\(([^()]{0,200})\)")
+_GROUP_TEXT = re.compile(r"\d{1,10}\(([^()]{0,200})\)")
 _MEMBER = re.compile(
     r"(?:[\w ]{0,60}\b(?:in|of|to|has|joined) )?(?:both )?(?:the )?(?:groups? )?"
     r"((?:render|video|docker|kvm|sudo|wheel|audio)"
@@ -55,13 +55,13 @@ def read(text: str, source: str = "text") -> FactSheet:
         if pairs:
             sheet.put("account.gids", [n for n, _ in pairs], where)
             names = [name for _, name in pairs if _NAME.match(name)]
-            said = [name for text in _SAID.findall(found[5] or "") for name in _said_to_be_in(text)]
-            sheet.put("account.member_of", [*names, *(name for name in said if name not in names)], where)
+            more = [name for text in _GROUP_TEXT.findall(found[5] or "") for name in _member_of(text)]
+            sheet.put("account.member_of", [*names, *(name for name in more if name not in names)], where)
         return sheet
     raise ParserError("no line of `id` in the text")
 
 
-def _said_to_be_in(text: str) -> list[str]:
+def _member_of(text: str) -> list[str]:
     """`ann is member of render and video`, where the name of a group stands: who writes so tells of the account."""
     found = _MEMBER.fullmatch(text.strip()) if " " in text and not _NEGATED.search(text) else None
     return [name for name in re.findall(r"[a-z]{3,8}", found[1].lower()) if name != "and"] if found else []

@@ -26,7 +26,7 @@ _LIMIT = 256
 
 
 def read(text: str, source: str = "text") -> FactSheet:
-    """Raises ParserError where the loopback is missing: of some interfaces it is not told which others there are."""
+    """Raises ParserError where the loopback is missing: then others may be missing too."""
     names: dict[str, None] = {}
     first = ""
     for where, line in source_lines(text, source):

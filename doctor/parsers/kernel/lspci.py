@@ -152,7 +152,7 @@ class _Reader:
             self.sheet.put(f"{gpu}.revision", f"0x{revision[1]}", where)
 
     def name(self, what: str, vendor: str) -> str:
-        """The marketing name in brackets; where several are meant by one id, none is said."""
+        """The marketing name in brackets; None if one id means several."""
         names = [n for n in _BRACKETS.findall(what.partition(" (prog-if")[0]) if n != "AMD/ATI"]
         if not names or _SEVERAL.search(names[-1]) or vendor == "other":
             return ""

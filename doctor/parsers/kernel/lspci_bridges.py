@@ -1,6 +1,6 @@
-"""What `lspci -vvv` tells of devices that are no GPUs: bridges above GPUs with their ACS, and narrow links of others.
+"""What `lspci -vvv` shows of devices other than GPUs: bridges above GPUs with their ACS, and narrow links of others.
 
-A bridge that redirects above an NVSwitch or a disk says nothing of GPUs: only those whose buses hold a GPU are told.
+A bridge that redirects above an NVSwitch or a disk does not affect GPUs: only those whose buses hold a GPU are read.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def read_governor(text: str, source: str = "text") -> FactSheet:
 
 def read_iommu_domain(text: str, source: str = "text") -> FactSheet:
     """What `cat /sys/kernel/iommu_groups/…/type` printed, of one group or of several that agree: the groups of one
-    machine may differ, and then it is not told which is the GPUs'."""
+    machine may differ, and which is the GPUs' is then unknown."""
     found = [(where, m[1]) for where, line in source_lines(text, source) if (m := _DOMAIN_ALONE.match(line[:120]))]
     kinds = {kind == "identity" for _, kind in found}
     if len(kinds) != 1:

@@ -28,7 +28,7 @@ _LIMIT = 200
 
 
 def read(text: str, source: str = "text") -> FactSheet:
-    """The last error and the last version count: what it had said before a restart was repaired, or is of before an
+    """The last error and the last version count: earlier ones were repaired by a restart, or date from before an
     upgrade. Raises ParserError without a line of its form."""
     sheet = FactSheet()
     error: tuple[str, str] | None = None

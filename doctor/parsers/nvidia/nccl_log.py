@@ -50,7 +50,7 @@ def read(text: str, source: str = "text") -> FactSheet:
         elif "#" in line and (found := _TEST.match(line)):
             _tested(sheet, where, found, gpus)
     if not len(sheet):
-        raise ParserError("nothing said by NCCL or RCCL")
+        raise ParserError("no line by NCCL or RCCL")
     return sheet
 
 

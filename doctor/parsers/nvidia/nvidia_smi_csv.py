@@ -1,4 +1,4 @@
-"""`nvidia-smi --query-gpu=… --format=csv` -> facts of each GPU. Columns are told by the header; where there is
+"""`nvidia-smi --query-gpu=… --format=csv` -> facts of each GPU. The header names the columns; where there is
 none (`noheader`) by the command's own list, where the text shows the command.
 
 >>> sheet = read("index, name, driver_version, memory.total [MiB]\\n0, NVIDIA L40S, 595.80, 46068 MiB")

@@ -1,6 +1,6 @@
 """Text of `nvidia-smi -q` -> facts of the driver and of each GPU.
 
-Nesting is told by indent: a MIG device has blocks named as the GPU's own, one step deeper and before them.
+Indent shows nesting: a MIG device has blocks named as the GPU's own, one step deeper and before them.
 """
 
 from __future__ import annotations

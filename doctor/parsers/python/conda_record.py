@@ -1,7 +1,7 @@
 """A record of conda-meta (JSON) -> the files of the package and their sizes.
 
->>> told = '{"paths_data": {"paths": [{"_path": "lib/libc10.so", "size_in_bytes": 9, "path_type": "hardlink"}]}}'
->>> read(told)
+>>> record = '{"paths_data": {"paths": [{"_path": "lib/libc10.so", "size_in_bytes": 9, "path_type": "hardlink"}]}}'
+>>> read(record)
 (File(path='lib/libc10.so', size=9, digest=None),)
 """
 

@@ -108,7 +108,7 @@ def _list_in(line: str) -> re.Match[str] | None:
 
 
 def _is_of_torch(line: str, before: str, found: re.Match[str]) -> bool:
-    """Whether the list is said to be that of torch's code. One of several, after words that lead to what is there, may
+    """Whether the text calls it the list of torch's code. One of several, after words that lead to what is there, may
     follow the denial of another, and advice may follow it."""
     start = line[: found.end()]
     if len(_NAME.findall(found[0])) >= _SEVERAL and _HEAD.search(before) and _TORCH.search(start):

@@ -51,7 +51,7 @@ _NO_ANSWER = re.compile(
     r"|before|instead|earlier|other|another|until)\b|[{};]",
     re.IGNORECASE,
 )
-"""A line of a program, and what is told of another environment or another day."""
+"""A line of a program, and words on another environment or another day."""
 _PROMPT = re.compile(r"^\s{0,8}(?:>>>|\.\.\.|In \[\d{1,4}\]:|Out\[\d{1,4}\]:)\s?")
 _TUPLE = re.compile(r"\s{0,4}\((.{1,400})\)\s*$")
 _VERSION = re.compile(r"\d{1,2}\.\d{1,2}\.\d{1,3}[\w.+-]{0,60}$")
@@ -94,7 +94,7 @@ def _without_backend(rows: _Rows) -> _Rows:
 
 
 def _of_the_right_environment(rows: _Rows) -> _Rows:
-    """Without what a CPU build said where a build for a GPU sees one afterwards: that was another environment's."""
+    """Without a CPU build's output where a build for a GPU sees one afterwards: that was another environment."""
     builds = [value for name, value, _ in rows if name == "torch.build"]
     sees = [value for name, value, _ in rows if name == "torch.available"]
     if "cpu" not in builds or builds[-1] not in ("cuda", "rocm") or not sees or sees[-1] is not True:

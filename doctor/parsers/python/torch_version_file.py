@@ -45,7 +45,7 @@ def read(text: str) -> TorchBuild:
     if not version:
         raise ParserError("no literal __version__: not torch/version.py")
     if "cuda" not in values and "hip" not in values:
-        raise ParserError("neither cuda nor hip is assigned: which build this is can't be told")
+        raise ParserError("neither cuda nor hip is assigned, so the build is unknown")
     release = _ROCM.search(version)
     git = values.get("git_version")
     return TorchBuild(

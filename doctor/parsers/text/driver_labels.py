@@ -76,8 +76,8 @@ class DriverLabels:
         if re.search(r"in-tree|inbox|in-box|kernel", value.lower()):
             self.sheet.put("amdgpu_driver.source", "in-tree", where)
             return
-        if said := re.search(r"(?:of|for|from|\() ?ROCm (\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)", value):
-            self.sheet.put("amdgpu_driver.release", said[1], where)
+        if release := re.search(r"(?:of|for|from|\() ?ROCm (\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)", value):
+            self.sheet.put("amdgpu_driver.release", release[1], where)
         for found in _AMDGPU_NUMBER.finditer(value[:200]):
             is_release = int(found[1].partition(".")[0]) >= _FIRST_PACKAGE_RELEASE
             self.sheet.put(f"amdgpu_driver.{'release' if is_release else 'version'}", found[1], where)

@@ -65,7 +65,7 @@ def entities_in(text: str, source: str, lookup: Lookup) -> list[Entity]:
     known: set[str] = set()
     for where, line in lines(text, source, _CUES):
         if line in known:
-            continue  # said again; what is said in two ways stands in lines of its own
+            continue  # a repeated line
         known.add(line)
         left -= len(line)
         if left < 0 or len(found) >= _ENTITIES_LIMIT:
@@ -75,9 +75,9 @@ def entities_in(text: str, source: str, lookup: Lookup) -> list[Entity]:
 
 
 def read(text: str, source: str, lookup: Lookup) -> FactSheet:
-    """Raises ParserError where nothing is said of this machine."""
+    """Raises ParserError where nothing describes this machine."""
     here = [entity for entity in entities_in(text, source, lookup) if entity.standing is Standing.HERE]
-    if "host" in text[:CHARS_LIMIT].lower():  # it may tell of both sides: on which one its tools ran is not said
+    if "host" in text[:CHARS_LIMIT].lower():  # both sides may be described: where its tools ran is unknown
         here = [entity for entity in here if entity.fact != "container.inside"]
     sheet = FactSheet()
     _gpus(sheet, [entity for entity in here if entity.fact == "gpu"])
@@ -95,12 +95,12 @@ def read(text: str, source: str, lookup: Lookup) -> FactSheet:
     if listed:
         sheet.put("packages", listed, rows[0][1].where)
     if not len(sheet):
-        raise ParserError("nothing said of a GPU or its stack")
+        raise ParserError("no words on a GPU or its stack")
     return sheet
 
 
 def _of_line(row: list[Token], where: str, lookup: Lookup) -> Iterator[Entity]:
-    named, things = list(mentions(row, lookup)), list(stack_words.said(row))
+    named, things = list(mentions(row, lookup)), list(stack_words.stated(row))
     stated = any(token.low in states.NAMES for token in row)
     if not (named or things or stated):
         return
@@ -130,8 +130,8 @@ def _label_of_gpu(row: list[Token]) -> bool:
 _GPU_LABELS = closed("gpu gpus graphics card video accelerator")
 
 
-def _of_cuda(row: list[Token], clause: Clause, thing: stack_words.Said) -> str:
-    """Whose number a CUDA's is: the newest that the driver serves, or a toolkit's; "" where it is not said."""
+def _of_cuda(row: list[Token], clause: Clause, thing: stack_words.Stated) -> str:
+    """Whose number a CUDA's is: the newest that the driver serves, or a toolkit's; "" if unknown."""
     words = [token.low for token in row[clause.first : clause.last]]
     after = [token.low for token in row[thing.last : thing.last + 6]]
     before = [token.low for token in row[max(thing.first - 6, 0) : thing.first]]
@@ -180,7 +180,7 @@ def _gpus(sheet: FactSheet, entities: list[Entity]) -> None:
 
 
 def _one_name(names: Collection[str]) -> bool:
-    """Whether all may be one product's name, said more or less fully."""
+    """Whether all may be one product's name, in a longer or shorter form."""
     longest = max(names, key=len, default="")
     return all(longest.startswith(name) or name in longest for name in names)
 
@@ -205,7 +205,7 @@ _OF_HOST = ("driver", "branch", "module", "user", "driver_cuda", "amdgpu", "kern
 
 
 def _agreed(kind: str, rows: list[Entity]) -> Entity | None:
-    """The fullest of what was said where all agree. A driver is the host's, libraries are those of the container."""
+    """The fullest entity where all agree. A driver is the host's, libraries are those of the container."""
     wanted, other = ("host", "container") if kind in _OF_HOST else ("container", "host")
     if {row.side for row in rows} >= {wanted, other}:
         rows = [row for row in rows if row.side == wanted]

@@ -71,7 +71,7 @@ _LIMIT = 400
 
 def read(text: str, source: str = "text", *, command: bool = False) -> FactSheet:
     """`command` says that the lines are what was typed, where words after the assignments are a program to run. Values
-    said to be unset are left out. Raises ParserError without any assignment."""
+    reported as unset are left out. Raises ParserError without any assignment."""
     sheet = FactSheet()
     for where, line in source_lines(text, source):
         if len(sheet) >= _LIMIT:

@@ -28,15 +28,15 @@ _HELPED = re.compile(
     r"(?:makes?|made|lets?) (?:\w{1,20} ){1,3}(?:works?|runs?|starts?|succeeds?|pass|complete|visible|fine)|"
     r"(?:is |was )(?:needed|required) to|" + _TOGETHER + r")\b"
 )
-"""The same behind `export`, where a value that fails is told as often."""
-_SAID_OF_IT = re.compile(
+"""The same behind `export`, where people report failing values as often."""
+_REMARK = re.compile(
     r"([^\s\"'`]{1,200}?)[,;:]?\s{1,3}(?:\(|(?:in|is|was|set|exported|for|from|on|at|but|and|or|with|without|under|as|before"
     r"|after|only|also|still|does|did|inside|where|when|while|because|which|via|alone|instead|too|not|no|has|had|have"
     r"|uses?|used|makes?|made|changes?|changed|gives?|gave|causes?|caused|leads?|led|takes?|took|hides?|hid|shows?|showed"
     r"|selects?|selected|picks?|leaves?|left|breaks?|broke|needs?|must|should|would|will|can|cannot|could|that|than)\b)"
 )
 """A sentence goes on behind the value: `NAME=1 in ~/.bashrc`, `NAME=1 makes no difference`."""
-_SAID_INSTEAD = re.compile(
+_DESCRIBED = re.compile(
     r"(?:an?|the|as|at|both|changed|confirmed|contains?|correct(?:ly)?|default|defined|differs?|different|does|doesn['’]t|"
     r"each|exported|forwarded|from|has|had|hides?|holds|includes?|inherited|is|injected|lacks?|left|lists?|looks|masked|"
     r"names?|only|overridden|overwritten|passed|point(?:s|ed|ing)?|properly|removed?|same|several|set|some|still|taken|to|"
@@ -46,51 +46,50 @@ _SAID_INSTEAD = re.compile(
 _SEVERAL = re.compile(r"[\w.:-]{1,40}(?:, [\w.:-]{1,40}){1,8},? (?:and|or) [\w.:-]{1,40},? [a-z]")
 """Values that were tried in turn: `10.3.0, 11.0.0 and 11.0.2 crash`."""
 _GOES_ON = re.compile(r"[^\s\"'`;&|#]{1,200},?\s{1,3}\(?[a-z]{2,20}['’]?\b(?!=)")
-"""Behind a value of `export` a word that no shell takes for a name: somebody tells of it."""
-_SAID_TO_LACK = re.compile(
+"""Behind a value of `export` a word that no shell takes for a name: so it is prose."""
+_LACKING = re.compile(
     r"(?:is |was )?(?:(?:not|never) (?:set|exported|defined|passed|present|inherited)|unset|undefined|missing|absent)"
     r"(?=[\s,;.)]|$)",
     re.IGNORECASE,
 )
 """In place of a value: `not exported`, `unset in the service`."""
-_SAID_TO_POINT = re.compile(
+_POINTS_TO = re.compile(
     r"(?:is |was )?(?:set|points?|pointing|pointed|leads?|left) (?:to|at) [\"'`]?((?:/|[A-Za-z]:\\)[^\s\"'`]{1,300})",
     re.IGNORECASE,
 )
 """In place of a value: `points to /usr/local/cuda-11.8, which is gone`."""
-_TOLD_UNSET = re.compile(
+_UNSET = re.compile(
     r"\W?(?:(?:is|was|left) )?(?:un ?set|not (?:set|defined|given)|undefined|removed|missing|absent)\b(?! to\b)"
     r"(?![=\w/-])",
     re.IGNORECASE,
 )
-_TOLD_EMPTY = re.compile(
+_EMPTY = re.compile(
     r"[\"'(<]?(?:(?:(?:is|was|gets|set|reset|left|defined) ){0,2}(?:to |as )?(?:an? |the )?(?:empty|blank)"
     r"(?: string| value| list)?|cleared|emptied|blanked)(?![\w=/-])(?! (?:and|or|vs)\b)",
     re.IGNORECASE,
 )
-_TOLD_VALUE = re.compile(r"(?:(?:is|was|both|all) )?set to [\"'`]?([\w.,:/+-]{1,200})", re.IGNORECASE)
-_TOLD_OPTIONS = re.compile(r"\w{1,60}:[\w.]{1,40}(?:(?:, |,? and )\w{1,60}:[\w.]{1,40}){1,20}")
-_TOLD_LIST = re.compile(r"\d{1,3}(?:(?:, {0,2}|,? and )\d{1,3}){0,63}(?:, | and |, and )\d{1,3}(?![\w.])")
+_SET_TO = re.compile(r"(?:(?:is|was|both|all) )?set to [\"'`]?([\w.,:/+-]{1,200})", re.IGNORECASE)
+_OPTIONS = re.compile(r"\w{1,60}:[\w.]{1,40}(?:(?:, |,? and )\w{1,60}:[\w.]{1,40}){1,20}")
+_LIST = re.compile(r"\d{1,3}(?:(?:, {0,2}|,? and )\d{1,3}){0,63}(?:, | and |, and )\d{1,3}(?![\w.])")
 
 
 def value(name: str, text: str, how: str) -> str | None:
-    """The value that words tell: `set to 0`, `an empty string`, `0 and 1` of a list of GPUs, `points to /opt/rocm`.
-    None where they tell that there is none, or of several. What is no such phrase stays as it is. `how`: `export ` or
-    ""."""
+    """The value that words describe: `set to 0`, `an empty string`, `0 and 1` of a list of GPUs, `points to /opt/rocm`.
+    None for no value, or several. Other text stays as it is. `how`: `export ` or ""."""
     phrase = text.strip(" \t`(<")
-    if _TOLD_UNSET.match(phrase) or _SAID_TO_LACK.match(phrase):
+    if _UNSET.match(phrase) or _LACKING.match(phrase):
         return None
-    if _TOLD_EMPTY.match(phrase):
+    if _EMPTY.match(phrase):
         return ""
-    if said := _SAID_TO_POINT.match(phrase):
-        return said[1].rstrip(",;")
-    if said := _TOLD_VALUE.match(phrase):
-        return said[1]
-    if name.endswith("_VISIBLE_DEVICES") and (listed := _TOLD_LIST.match(phrase)):
+    if found := _POINTS_TO.match(phrase):
+        return found[1].rstrip(",;")
+    if found := _SET_TO.match(phrase):
+        return found[1]
+    if name.endswith("_VISIBLE_DEVICES") and (listed := _LIST.match(phrase)):
         return ",".join(re.findall(r"\d{1,3}", listed[0]))
-    if name.endswith("_ALLOC_CONF") and (listed := _TOLD_OPTIONS.match(phrase)):
+    if name.endswith("_ALLOC_CONF") and (listed := _OPTIONS.match(phrase)):
         return ",".join(re.findall(r"\w{1,60}:[\w.]{1,40}", listed[0]))
-    if _SEVERAL.match(phrase) or _SAID_INSTEAD.match(phrase) or (how and _HELPED.match(phrase)):
+    if _SEVERAL.match(phrase) or _DESCRIBED.match(phrase) or (how and _HELPED.match(phrase)):
         return None
     if how and _GOES_ON.match(phrase) and not for_one_command(phrase):
         return before(phrase) or phrase.split()[0].rstrip(",")
@@ -99,12 +98,12 @@ def value(name: str, text: str, how: str) -> str | None:
 
 def before(text: str) -> str | None:
     """What stands before a sentence that goes on behind it; None where none does."""
-    said = _SAID_OF_IT.match(text)
-    return said[1].rstrip(",;") if said else None
+    found = _REMARK.match(text)
+    return found[1].rstrip(",;") if found else None
 
 
 def tried(text: str) -> bool:
-    """Whether it is said that the value was tried and helped."""
+    """Whether somebody tried the value and it helped."""
     return _TRIED.match(text) is not None
 
 

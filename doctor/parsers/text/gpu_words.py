@@ -1,6 +1,6 @@
 """Words of GPUs' names, and those that stand beside a number which is one.
 
-Which names there are is not said here: the catalogue knows.
+The names are in the catalogue.
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ _ARRAY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=$")
 class ShellError(ValueError):
     """The shell stops reading here."""
 
-    def __init__(self, line: int, said: str) -> None:
-        super().__init__(said)
+    def __init__(self, line: int, message: str) -> None:
+        super().__init__(message)
         self.line = line
 
 

@@ -1,10 +1,10 @@
 """Versions and names of a stack among a line's tokens: driver, CUDA, ROCm, torch, packages, system, kernel, engines.
 
-A thing's name, then small words, then a number of the shape that the thing has. Facts are what was said and no more:
+A thing's name, then small words, then a number of the shape that the thing has. Facts are only what the text states:
 `ROCm 7.2` is the series 7.2. A number that begins a range, or is a floor, is none.
 
 >>> from doctor.parsers.text.tokens import tokens
->>> [(s.fact, s.value) for s in said(tokens("ROCm 7.2 on Ubuntu 24.04, driver version is 550.54.14, torch >= 2.6"))]
+>>> [(s.fact, s.value) for s in stated(tokens("ROCm 7.2 on Ubuntu 24.04, driver version is 550.54.14, torch >= 2.6"))]
 [('rocm', '7.2'), ('os', 'Ubuntu 24.04'), ('driver', '550.54.14')]
 """
 
@@ -18,7 +18,7 @@ from doctor.parsers.text.tokens import Token, closed, joined, spelled
 
 
 @dataclass(frozen=True)
-class Said:
+class Stated:
     """`first`, `last`: the tokens of the thing and its value. `fact`: a kind, or a fact's name."""
 
     first: int
@@ -41,8 +41,8 @@ _FLOORS = frozenset((">", "<", "~", "^", "≥", "≤", "!"))
 _OR_MORE = closed("newer later higher above older below earlier lower onwards upwards up")
 
 
-def said(row: list[Token]) -> Iterator[Said]:
-    """In order; a thing without a number is not said, but systems and WSL."""
+def stated(row: list[Token]) -> Iterator[Stated]:
+    """In order; a thing without a number is left out, except systems and WSL."""
     at = 0
     while at < len(row):
         found = None
@@ -61,7 +61,7 @@ def _within(row: list[Token], at: int) -> bool:
     return (last[0].isalnum() and last.isascii()) or last in "-_+@/" or (last == "." and at > 1 and row[at - 1].glued)
 
 
-def _thing(row: list[Token], at: int) -> Said | None:
+def _thing(row: list[Token], at: int) -> Stated | None:
     for words, kind in TABLE.get(row[at].low, ()):
         end = at + len(words)
         if end > len(row) or any(row[at + step].low != word for step, word in enumerate(words)):
@@ -74,7 +74,7 @@ def _thing(row: list[Token], at: int) -> Said | None:
     return None
 
 
-def _numbered(row: list[Token], at: int, end: int, kind: str) -> Said | None:
+def _numbered(row: list[Token], at: int, end: int, kind: str) -> Stated | None:
     """The thing with the number that follows it."""
     place = end
     while place < len(row) and place - end < _FILLERS_LIMIT and row[place].low in _FILLERS:
@@ -83,19 +83,19 @@ def _numbered(row: list[Token], at: int, end: int, kind: str) -> Said | None:
         place += 1
     shape = kind.partition(":")[0]
     if kind == "torch" and place < len(row) and (build := _build(row, place)):
-        return Said(at, build[0], "torch_build", build[1])
+        return Stated(at, build[0], "torch_build", build[1])
     if place >= len(row) or not row[place].number:
         return None
     number = row[place]
     last = joined(row, place)
     if shape == "driver" and number.text.isdecimal() and "driver" in row[end - 1].low and _branch(row, place):
-        return Said(at, place + 1, "branch", f"{number.text}.x")
+        return Stated(at, place + 1, "branch", f"{number.text}.x")
     if not _shaped(number.text, shape) or _open(row, place, last):
         return None
     value = number.text if shape not in ("torch", "kernel", "package") else spelled(row, place, last)
     if shape == "torch" and (label := _build(row, last)):
         value, last = value + label[1], label[0]
-    return Said(at, last, kind, value)
+    return Stated(at, last, kind, value)
 
 
 def _shaped(number: str, shape: str) -> bool:
@@ -145,7 +145,7 @@ def _label_behind(row: list[Token], at: int) -> bool:
     return at + 1 < len(row) and row[at + 1].glued and row[at + 1].text[0].isalnum() and row[at].text == "+"
 
 
-def _system(row: list[Token], at: int) -> Said | None:
+def _system(row: list[Token], at: int) -> Stated | None:
     low = row[at].low
     if low not in _SYSTEMS or (low == "arch" and (at + 1 >= len(row) or row[at + 1].low != "linux")):
         return None
@@ -162,7 +162,7 @@ def _system(row: list[Token], at: int) -> Said | None:
         return None
     if low in ("win",) and row[end - 1].text not in ("10", "11"):
         return None
-    return Said(at, end, "os", " ".join(token.text for token in row[at:end] if token.text[0].isalnum()))
+    return Stated(at, end, "os", " ".join(token.text for token in row[at:end] if token.text[0].isalnum()))
 
 
 def _said_of_system(row: list[Token], at: int, end: int) -> bool:
@@ -172,7 +172,7 @@ def _said_of_system(row: list[Token], at: int, end: int) -> bool:
     return (not at or before in ("on", "under", "native")) and (not behind or behind in ",.(:;)")
 
 
-def _wsl(row: list[Token], at: int) -> Said | None:
+def _wsl(row: list[Token], at: int) -> Stated | None:
     """`in WSL2`, `WSL 2 - Ubuntu`, `Ubuntu (WSL2)`, or alone on a line."""
     if row[at].low not in ("wsl", "wls"):
         return None
@@ -186,7 +186,7 @@ def _wsl(row: list[Token], at: int) -> Said | None:
     alone = at == 0 and end >= len(row)
     within = before & {"in", "on", "under", "inside", "within", "using", "via", "running", "through", "into"}
     if alone or within or (before | behind) & _SYSTEMS:
-        return Said(at, end, "host.wsl", "true")
+        return Stated(at, end, "host.wsl", "true")
     return None
 
 

@@ -22,7 +22,7 @@ from doctor.parsers.text.tokens import Token, closed
 class Standing(Enum):
     HERE = "here"
     AWAY = "away"
-    """Another machine, or a setup that is said to work."""
+    """Another machine, or a setup reported to work."""
     WISHED = "wished"
     """Asked for, needed, recommended, supposed."""
     PAST = "past"
@@ -31,7 +31,7 @@ class Standing(Enum):
 
 @dataclass
 class Clause:
-    """`first` to before `last` in the line's tokens. `side`: `host`, `container` or "" where it is not said."""
+    """`first` to before `last` in the line's tokens. `side`: `host`, `container` or "" if unknown."""
 
     first: int
     last: int
@@ -186,7 +186,7 @@ def _wished(words: list[str], held: set[str], no: bool) -> bool:
 
 
 def wishes(row: list[Token], clause: Clause) -> bool:
-    """Whether something is needed or supposed there, and not only said to serve."""
+    """Whether something is needed or supposed there, and not only reported to work."""
     held = {token.low for token in row[clause.first : clause.last]}
     return bool(held & _WISHES) or not held.isdisjoint(("after", "before", "newer"))
 

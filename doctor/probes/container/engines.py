@@ -2,7 +2,7 @@
 
 Cost: a few stats; on a machine that has CDI specs, one a path that they name; with an engine and a GPU, the package
 database for their versions and two questions to Docker's socket, or `podman --version`. Inside a container there is
-nothing to find, and nothing is said.
+nothing to find.
 """
 
 from __future__ import annotations
@@ -167,8 +167,8 @@ def _toolkit(reading: Reading[str], sheet: FactSheet) -> None:
     if fault := config_fault.of_toml(reading.value):
         sheet.put("toolkits[nvidia].config_error", f"/{_TOOLKIT_CONFIG}, {clean(fault, 200)}", reading.source)
         return
-    said = _NO_CGROUPS.search(reading.value)
-    sheet.put("toolkits[nvidia].no_cgroups", bool(said and said[1] == "true"), reading.source)
+    setting = _NO_CGROUPS.search(reading.value)
+    sheet.put("toolkits[nvidia].no_cgroups", bool(setting and setting[1] == "true"), reading.source)
 
 
 _TOOLKIT_CONFIG = "etc/nvidia-container-runtime/config.toml"

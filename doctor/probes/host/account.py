@@ -1,6 +1,6 @@
 """Which account asks, by number, and the groups that matter for device nodes. Two files; no directory service.
 
-On a tree or a capture of files there is no account; the groups that its etc/group names are still told.
+On a tree or a capture of files there is no account; the groups that its etc/group names are still read.
 """
 
 from __future__ import annotations

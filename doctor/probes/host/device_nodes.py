@@ -126,7 +126,7 @@ def _open(system: System, sheet: FactSheet, name: str, asleep: str | None) -> No
 
 
 def _drm_asleep(system: System, name: str, kind: str) -> str | None:
-    """Where it says that the GPU behind a DRM node is suspended; None when it is not, or can't be told.
+    """Where it says that the GPU behind a DRM node is suspended; None when it is not, or unknown.
 
     dev/kfd is one node for all AMD GPUs, and opening it wakes none."""
     if kind not in ("render", "card"):

@@ -1,6 +1,6 @@
 """The machine around the GPUs: distribution, kernel, processor, memory, limits.
 
-Cost: some twenty small files, no command, no root (etc. that root alone may read are said to be denied).
+Cost: some twenty small files, no command, no root (files that only root may read are denied).
 """
 
 from __future__ import annotations

@@ -104,8 +104,8 @@ def podman(system: System, version: str | None) -> dict[str, Any]:
 def _oci_runtime(system: System) -> str:
     """As configured, else the first that is installed, in podman's own order; empty: not known."""
     for path in ("etc/containers/containers.conf", "usr/share/containers/containers.conf"):
-        if said := _RUNTIME.search(system.read_text(path).value or ""):
-            return said[1].rpartition("/")[2]
+        if found := _RUNTIME.search(system.read_text(path).value or ""):
+            return found[1].rpartition("/")[2]
     return next((name for name in ("crun", "runc") if system.stat(f"usr/bin/{name}").known), "")
 
 

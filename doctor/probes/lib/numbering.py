@@ -115,7 +115,7 @@ def _see(
     chosen: Sequence[Slot] | None,
     source: str,
 ) -> None:
-    """Write the visible numbers. Hidden ones are said to be absent, so that hidden can be told from unknown."""
+    """Write the visible numbers. Hidden ones are absent, not unknown."""
     if chosen is None:
         return
     for place, slot in enumerate(chosen):

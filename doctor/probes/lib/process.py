@@ -25,7 +25,7 @@ _FILES_AT_MOST = 20_000
 
 
 def probe(system: System, sheet: FactSheet, pid: int) -> None:
-    """Of the host's view. What may not be read (another account's process) is said so."""
+    """As the host sees it. What may not be read (another account's process) is marked denied."""
     base = f"proc/{pid}"
     sheet.put("process.pid", pid, f"file:/{base}")
     comm = system.read_text(f"{base}/comm", limit=256)

@@ -93,7 +93,7 @@ def _told(
     faults: list[dict[str, Any]] = []
     late: list[str] = []
     for one in owned:
-        found, whole = work.told(one, _FIRST_S + _REST_S - (time.monotonic() - began))
+        found, whole = work.faults_of(one, _FIRST_S + _REST_S - (time.monotonic() - began))
         faults += found
         late += [] if whole else [one.package]
     faults += [*around(owned), *_mixed(system, owned), *_without_binary(system, owned, torch), *_moved(system, owned)]
@@ -121,10 +121,10 @@ def _mixed(system: System, owned: Sequence[Owned]) -> Iterator[dict[str, Any]]:
     for one in owned:
         file = next((f for f in one.files if _VERSION_FILE.match(f.path)), None)
         raw = system.read_bytes(f"{one.folder}/{file.path}", length=1 << 16).value if file else None
-        said = _VERSION.search(raw.decode("utf-8", "replace")) if raw else None
-        if not file or not raw or not said:
+        other = _VERSION.search(raw.decode("utf-8", "replace")) if raw else None
+        if not file or not raw or not other:
             continue
-        ours, theirs = one.version.partition("+")[0], said[1].partition("+")[0]
+        ours, theirs = one.version.partition("+")[0], other[1].partition("+")[0]
         plain = all(part.replace(".", "").isdecimal() for part in (ours, theirs))
         if plain and Dotted(ours).compare(theirs) and _is_another(raw, file):
             yield _row(one, "mixed", [file.path], theirs)
@@ -191,7 +191,7 @@ class _Work:
             for file in one.files:
                 self._also.setdefault(f"{one.folder}/{file.path}", []).append(file.size)
 
-    def told(self, one: Owned, left_s: float) -> tuple[list[dict[str, Any]], bool]:
+    def faults_of(self, one: Owned, left_s: float) -> tuple[list[dict[str, Any]], bool]:
         """Faults, and whether all was looked at. What is compiled or begins a package has its own time."""
         first: list[File] = []
         rest: list[File] = []

@@ -1,4 +1,4 @@
-"""Where the libraries that torch needs would come from: told for each GPU library, and for each that is nowhere.
+"""Where the libraries that torch needs would come from: each GPU library, and each that is nowhere.
 
 Called by python_env where torch is a build for CUDA, ROCm or the CPU. What torch does at import is followed: the
 interpreter, torch/lib/libtorch_global_deps.so, torch/_C; then what cuDNN opens later by name.
@@ -47,7 +47,7 @@ def look(
     loader = Loader(system, environ.value or {})
     program = system.real(interpreter).value
     if program is None or loader.open(program) is None:
-        return  # what its loader does can't be told, from a script in its place for example
+        return  # not a program: a script in its place, for example
     for path in _opened(system, torch, python):
         loader.open(path)
     for path in companions:

@@ -2,7 +2,7 @@
 plugins, TensorFlow's and CuPy's builds for ROCm.
 
 Called by python_env where one of those packages is there. Each is followed in a process of its own: the interpreter,
-then that file, with all that it needs. Only what is nowhere is told, with the copy in the environment's nvidia-*
+then that file, with all that it needs. Only what is nowhere is listed, with the copy in the environment's nvidia-*
 packages (which nothing finds before `onnxruntime.preload_dlls()` or `import torch`) and with other majors at hand.
 Cost: one small read a library that it needs.
 """

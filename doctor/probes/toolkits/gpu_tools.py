@@ -68,7 +68,7 @@ def probe(system: System, sheet: FactSheet) -> None:
 
 
 def _of_prefixes(system: System) -> Iterator[dict[str, Any]]:
-    """A link to a versioned folder is followed, so that the version is told and nothing twice."""
+    """A link to a versioned folder is followed, so that its name holds the version and nothing is listed twice."""
     for parent, stem in (("opt", "rocm"), ("usr/local", "cuda")):
         for name in system.list_dir(parent).value or ():
             match = _PREFIX.match(name)

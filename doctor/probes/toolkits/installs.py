@@ -1,8 +1,8 @@
 """Which ROCm and CUDA are installed, in which versions, and which one PATH, the loader and the variables select.
 
 Looks at /opt/rocm*, /usr/local/cuda*, /opt/cuda and the distribution's library folders; version files, headers and
-file names tell the versions, and nothing is loaded or run but `rpm -q` where rpm keeps the packages. Cost: a listing of
-each library folder and a few small files an installation; no root. Packages of Python are told by python_env.
+file names show the versions, and nothing is loaded or run but `rpm -q` where rpm keeps the packages. Cost: a listing of
+each library folder and a few small files an installation; no root. python_env reads Python packages.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ _FILE = Lazy(r"(lib[\w-]{1,40})\.so\.(\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\w.]*\d)")
 
 
 def _of_text(machine: Snapshot) -> Iterator[Finding]:
-    """A library of the driver that an engine misses, of another release than the one that is told: a list of files that
+    """A library of the driver that an engine misses, of another release than the loaded one: a list of files that
     was made before the driver changed."""
     stale, loaded = machine.symptom("cdi-stale-file"), machine.nvidia_driver.version
     found = _FILE.search(stale.text) if stale else None

@@ -117,7 +117,7 @@ def _named(machine: Snapshot) -> str:
 
 def _explained(machine: Snapshot) -> tuple[str, ...]:
     """An engine that says that it has no such runtime may as well lack only that: both are named. A snap's hook that
-    finds no library is another sign of it. What runs in its VM is Linux: that macOS has neither CUDA nor ROCm is said
+    finds no library is another sign of it. What runs in its VM is Linux: that macOS has neither CUDA nor ROCm goes
     with the VM."""
     unset = machine.symptom("docker-no-gpu-capability", "docker-no-nvidia-runtime") is not None
     if machine.symptom("snap-docker") is not None and machine.symptom("container-cli-load-library") is not None:

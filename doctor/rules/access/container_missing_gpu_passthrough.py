@@ -138,10 +138,10 @@ def _of_run_line(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
 def _driver_said_insufficient(machine: Snapshot) -> bool:
     """What CUDA's runtime says where it finds no driver library, too; torch's own words for an old driver are none, nor
     is a line that names the CUDA of the driver it found."""
-    said = machine.symptom("cuda-driver-insufficient", "cuda-code-insufficient")
-    if machine.torch.cuda or said is None:
+    old = machine.symptom("cuda-driver-insufficient", "cuda-code-insufficient")
+    if machine.torch.cuda or old is None:
         return False
-    return "too old" not in said.text and _FOUND.search(said.text) is None
+    return "too old" not in old.text and _FOUND.search(old.text) is None
 
 
 _FOUND = Lazy(r"\bdriver [1-9]\d?\.\d{1,2} < image\b")

@@ -75,9 +75,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 def _unmapped(machine: Snapshot) -> Iterator[Finding]:
     """Owned by nobody's group and refused: the container's user namespace maps the host's group to no number."""
-    said = machine.symptom("kfd-open-permission", "kfd-denied", "dri-open-permission") is not None
+    denied = machine.symptom("kfd-open-permission", "kfd-denied", "dri-open-permission") is not None
     nodes = [n for n in nodes_of(machine, "kfd", "render") if n.gid == _UNMAPPED or n.group in ("nogroup", "nobody")]
-    shut = [n for n in nodes if (said or refused(machine, n)) and (n.mode or 0) & 0o006 != 0o006]
+    shut = [n for n in nodes if (denied or refused(machine, n)) and (n.mode or 0) & 0o006 != 0o006]
     if not shut or run_line.options(machine, "--group-add") == ("keep-groups",):
         return
     yield Finding(
@@ -148,7 +148,7 @@ def _of_numbers(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     if nodes_of(machine, "kfd", "render") or machine.symptom(*_NO_DRIVER) is not None:
         return  # the nodes' own owners decide, or there are none
     yield Finding(
-        summary=f"The container gets groups by number ({', '.join(fixed[:4])}); this host's render may differ.",
+        summary=f"The container adds groups by number ({', '.join(fixed[:4])}); this host's may differ.",
         severity=Severity.INFO,
         suspect=1,
         subject=Subject(kind="container", id="groups"),

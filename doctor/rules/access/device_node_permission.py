@@ -112,7 +112,7 @@ def _without_kfd(machine: Snapshot) -> Iterator[Finding]:
     if not drives or not (machine.rocm or machine.torch.build == "rocm"):
         return
     yield Finding(
-        summary="/dev/kfd is missing, but ROCm needs it; the kernel's KFD has the GPUs.",
+        summary="/dev/kfd, which ROCm needs, is missing, although the kernel has set up the GPUs for compute.",
         subject=Subject(kind="node", id="/dev/kfd"),
         evidence=evidence(machine, ("kfd.nodes", "nodes", "rocm", "torch.build")),
         remedies=(way(_AGAIN, Scope.HOST, REBOOT, root=True, reboot=True, risk=STOPS_NODE),),
@@ -129,10 +129,10 @@ def _inside(machine: Snapshot) -> Iterator[Finding]:
     to be in neither of the groups, where root reaches the GPU."""
     if not machine.account.member_of or machine.account.uid == 0:
         return
-    said = machine.symptom(*_ROOT_REACHES)
+    as_root = machine.symptom(*_ROOT_REACHES)
     nodes = nodes_of(machine, "kfd", "render")
     yield from _not_joined(machine, nodes)
-    if said is None:
+    if as_root is None:
         return
     roots = [n for n in nodes if n.uid == 0 and (n.gid == 0 or n.group == "root") and _shut(n)]
     outside = not {"render", "video", "root", "nogroup"} & set(machine.account.member_of)
@@ -150,7 +150,7 @@ def _inside(machine: Snapshot) -> Iterator[Finding]:
             Evidence(
                 text=f"groups: {', '.join(machine.account.member_of)[:200]}", source=machine.source("account.member_of")
             ),
-            Evidence(text=said.text[:200], source=said.source),
+            Evidence(text=as_root.text[:200], source=as_root.source),
         ),
         remedies=(
             way(

@@ -111,7 +111,7 @@ _NO_DRIVER = (
 
 
 _NEVER_THERE = frozenset({"rocm-module-not-loaded", "kfd-missing-in-container"})
-"""Said under WSL always: no amdgpu is loaded there and no /dev/kfd made, the way to the GPU is /dev/dxg."""
+"""Always true under WSL: no amdgpu is loaded there and no /dev/kfd made, the way to the GPU is /dev/dxg."""
 
 
 _RUNTIME_FAILS = (
@@ -122,7 +122,7 @@ _RUNTIME_FAILS = (
 
 
 def _lists_gpu(machine: Snapshot) -> bool:
-    """Whether rocminfo lists a GPU: then WSL's way to it is whole. That no amdgpu is loaded is said there always. A
+    """Whether rocminfo lists a GPU: then WSL's way to it is whole. That amdgpu is not loaded is normal there. A
     list beside a runtime that does not come up is of another run, or of other settings."""
     listed = any(gpu.index.hip is not None for gpu in machine.of_vendor("amd"))
     return listed and machine.symptom(*_RUNTIME_FAILS) is None

@@ -88,8 +88,8 @@ def baseline_of(profile: Profile | None, measured: Measurement) -> Baseline | No
     """That of the same case and unit; None means "no baseline"."""
     wanted = _words(f"{measured.what} {measured.dtype} {measured.shape}")
     for baseline in profile.baseline if profile else ():
-        said = _words(f"{baseline.what} {baseline.dtype} {baseline.shape}")
-        if baseline.value.unit == measured.unit and wanted - said <= _PLAIN and said <= wanted:
+        named = _words(f"{baseline.what} {baseline.dtype} {baseline.shape}")
+        if baseline.value.unit == measured.unit and wanted - named <= _PLAIN and named <= wanted:
             return baseline
     return None
 

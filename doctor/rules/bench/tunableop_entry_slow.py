@@ -54,14 +54,14 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         slow = entry.ratio is not None and entry.ratio.firm and entry.ratio.low > LIMIT
         if not slow and not entry.detail:
             continue
-        said = (
+        slower = (
             "has wrong values"
             if entry.detail
             else f"takes {entry.ratio.p50 if entry.ratio else 0:.2f} times the default"
         )
         shown = entry.detail or (f"{entry.ratio.low:.3f} to {entry.ratio.high:.3f}" if entry.ratio else "-")
         yield Finding(
-            summary=f"TunableOp's entry for {entry.key} {said}.",
+            summary=f"TunableOp's entry for {entry.key} {slower}.",
             severity=Severity.ERROR if entry.detail else Severity.WARNING,
             subject=Subject(kind="entry", id=entry.key),
             evidence=(Evidence(text=shown, source=entry.file),),

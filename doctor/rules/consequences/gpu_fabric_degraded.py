@@ -151,12 +151,12 @@ def _xgmi(machine: Snapshot) -> Iterator[Finding]:
                 )
 
 
-def _finding(machine: Snapshot, gpu: Gpu, said: str) -> Finding:
+def _finding(machine: Snapshot, gpu: Gpu, summary: str) -> Finding:
     return Finding(
         severity=Severity.WARNING,
-        summary=f"GPU {gpu.pci_address or gpu.key}: {said}.",
+        summary=f"GPU {gpu.pci_address or gpu.key}: {summary}.",
         subject=presence.subject(gpu),
-        evidence=(Evidence(text=said, source=machine.source(f"gpus[{gpu.key}].links")),),
+        evidence=(Evidence(text=summary, source=machine.source(f"gpus[{gpu.key}].links")),),
         remedies=tuple(r for r in REMEDIES if r.vendor == gpu.vendor),
     )
 
@@ -173,11 +173,11 @@ def _ports(machine: Snapshot) -> Iterator[Finding]:
             yield _port(machine, device, "is up but has no GID, so RoCE cannot connect")
 
 
-def _port(machine: Snapshot, device: RdmaDevice, said: str) -> Finding:
+def _port(machine: Snapshot, device: RdmaDevice, summary: str) -> Finding:
     names = (f"rdma[{device.key}].{n}" for n in ("state", "physical_state", "rate", "near_gpu", "gids"))
     return Finding(
         severity=Severity.WARNING,
-        summary=f"RDMA device {device.key[:40]}, near GPU {device.near_gpu}, {said}.",
+        summary=f"RDMA device {device.key[:40]}, near GPU {device.near_gpu}, {summary}.",
         subject=Subject(kind="rdma", id=device.key),
         evidence=evidence(machine, names),
         remedies=(_port_remedy(*(("ibstat", device.key) if device.key.isidentifier() else ())),),

@@ -71,7 +71,7 @@ _AFTER = ("amdgpu-gpu-reset-failed", "amdgpu-vram-lost", "amdgpu-gpu-reset")
 """What the driver does about a hang, the worst first."""
 _OLD_S = 86400
 """A hang that is older, on a GPU that was not lost, is not today's cause."""
-_SAID = {
+_SUMMARIES = {
     "amdgpu-gpu-reset-failed": (Severity.ERROR, "a failed reset"),
     "amdgpu-hws-hang": (Severity.ERROR, "the compute scheduler hung"),
     "amdgpu-smu-hang": (Severity.ERROR, "the power controller hung"),
@@ -86,18 +86,18 @@ _SAID = {
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     by_device: dict[str, list[KernelEvent]] = {}
-    logged = [e for e in machine.kernel_log.events or () if e.code in _SAID]
+    logged = [e for e in machine.kernel_log.events or () if e.code in _SUMMARIES]
     named = {e.device for e in logged if e.device}
     only = named.pop() if len(named) == 1 else "-"  # ring timeouts and bad opcodes name no device
     for event in logged:
         by_device.setdefault(event.device or only, []).append(event)
     came_back = any(e.code == "amdgpu-gpu-reset-succeeded" for e in machine.kernel_log.events or ())
     for device, events in by_device.items():
-        codes = [code for code in _SAID if any(e.code == code for e in events)]
-        severity = min((_SAID[code][0] for code in codes), key=lambda s: s.rank)
+        codes = [code for code in _SUMMARIES if any(e.code == code for e in events)]
+        severity = min((_SUMMARIES[code][0] for code in codes), key=lambda s: s.rank)
         cause = next((code for code in codes if code not in _AFTER), codes[0])
         ended = [code for code in codes if code in _AFTER and code != cause]
-        said = " and then ".join(_SAID[code][1] for code in (cause, *ended[:1]))
+        summary = " and then ".join(_SUMMARIES[code][1] for code in (cause, *ended[:1]))
         # A failed reset leaves the GPU dead until the next boot, however long ago it was.
         old = all((e.age_s or 0) > _OLD_S for e in events) and "amdgpu-gpu-reset-failed" not in codes
         alive = came_back and not _DEAD & set(codes)
@@ -108,7 +108,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield Finding(
             severity=severity,
             suspect=True,
-            summary=f"{'GPU ' + device if device != '-' else 'An AMD GPU'}: {said}"
+            summary=f"{'GPU ' + device if device != '-' else 'An AMD GPU'}: {summary}"
             + (f", {presence.ago(min(e.age_s or 0 for e in events))}." if old else "."),
             subject=Subject(kind="gpu", id=device),
             evidence=(

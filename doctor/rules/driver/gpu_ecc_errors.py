@@ -65,13 +65,13 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     seen = set()
     for gpu in machine.gpus or ():
-        severity, said, fields = _judge(gpu)
-        if not said:
+        severity, faults, fields = _judge(gpu)
+        if not faults:
             continue
         seen.add(gpu.pci_address or gpu.key)
         yield Finding(
             severity=severity,
-            summary=f"GPU {gpu.pci_address or gpu.key}: {', '.join(said)}.",
+            summary=f"GPU {gpu.pci_address or gpu.key}: {', '.join(faults)}.",
             subject=presence.subject(gpu),
             evidence=(
                 *evidence(machine, (f"gpus[{gpu.key}].errors.{field}" for field in fields)),

@@ -138,7 +138,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     mapped = process_maps.driver_of_another_version(machine)
     if mapped:
         library = mapped[0]
-    said = [name for name in ("nvml_error", "smi_error") if any(m in (getattr(driver, name) or "") for m in _MISMATCH)]
+    errors = [
+        name for name in ("nvml_error", "smi_error") if any(m in (getattr(driver, name) or "") for m in _MISMATCH)
+    ]
     differ = bool(module and library and _differ(module, library) and not _is_compat(machine, library))
     differ = differ and not _answered(machine)
     taken = driver.libcuda.version
@@ -147,7 +149,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     logged = [e for e in machine.kernel_log.events or () if e.code == "nvidia-api-mismatch"]
     if not differ and (compiler := _other_compiler(machine, library)):
         yield compiler
-    if not (said or differ or (logged and not (module and library) and not _answered(machine))):
+    if not (errors or differ or (logged and not (module and library) and not _answered(machine))):
         return
     names = ["nvidia_driver.version", "nvidia_driver.user_version", "nvidia_driver.module_on_disk"]
     log = tuple(Evidence(text=e.text, source=machine.source("kernel_log.events")) for e in logged[:1])
@@ -157,7 +159,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         subject=Subject(kind="driver", id="nvidia"),
         evidence=(
             *(mapped[1:] if mapped else ()),
-            *evidence(machine, names + [f"nvidia_driver.{name}" for name in said]),
+            *evidence(machine, names + [f"nvidia_driver.{name}" for name in errors]),
             *log,
             *_history(machine),
         ),
@@ -173,7 +175,7 @@ def _other_compiler(machine: Snapshot, library: str | None) -> Finding | None:
         return None
     return Finding(
         severity=Severity.WARNING,
-        summary=f"The PTX compiler {found[0].path.rpartition('/')[2]} is of another driver than libcuda {library}.",
+        summary=f"PTX compiler {found[0].path.rpartition('/')[2]} comes from another driver than libcuda {library}.",
         subject=Subject(kind="library", id="libnvidia-ptxjitcompiler.so.1"),
         evidence=evidence(machine, ("nvidia_driver.libraries", "nvidia_driver.user_version")),
         remedies=(

@@ -127,9 +127,9 @@ def _of_image(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     floor = kb.cuda_floor(found[1]) if found and container.run_args else None
     if found is None or floor is None or not machine.nvidia_driver.version or served(machine, found[1], floor):
         return
-    said = f"The image is for CUDA {found[1]}, which needs driver {floor.driver}."
+    summary = f"The image is for CUDA {found[1]}, which needs driver {floor.driver}."
     about = _finding(machine, kb, Need("the image", found[1], "container.image"), floor)
-    yield about.model_copy(update={"severity": Severity.WARNING, "summary": said})
+    yield about.model_copy(update={"severity": Severity.WARNING, "summary": summary})
 
 
 def _default_wheel(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
@@ -149,8 +149,8 @@ def _default_wheel(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     if floor and not served(machine, row.default_cuda, floor):
         need = Need(f"torch {row.version}", row.default_cuda, "torch.version")
         found = _finding(machine, kb, need, floor)
-        said = f"PyPI's torch {row.version} is built for CUDA {row.default_cuda}, which needs driver {floor.driver}."
-        yield found.model_copy(update={"severity": Severity.WARNING, "summary": said})
+        summary = f"PyPI's torch {row.version} is built for CUDA {row.default_cuda}, which needs driver {floor.driver}."
+        yield found.model_copy(update={"severity": Severity.WARNING, "summary": summary})
 
 
 def _too_old_for_gpu(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
@@ -167,10 +167,10 @@ def _too_old_for_gpu(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             continue
         if machine.torch.available or "nvgpu" in (machine.kernel.modules or ()):
             return
-        said = answer.reason if before else f"it needs driver {floor} or newer; {version[:20]} is installed"
+        summary = answer.reason if before else f"it needs driver {floor} or newer; {version[:20]} is installed"
         yield Finding(
             severity=Severity.ERROR if before else Severity.WARNING,
-            summary=f"The NVIDIA driver is too old for {presence.label(gpu)[:80]}: {said}.",
+            summary=f"The NVIDIA driver is too old for {presence.label(gpu)[:80]}: {summary}.",
             subject=Subject(kind="driver", id="nvidia"),
             evidence=evidence(machine, ("nvidia_driver.version", f"gpus[{gpu.key}].name", f"gpus[{gpu.key}].arch")),
             remedies=commands.nvidia_driver(machine, _flavour(machine, kb), floor),

@@ -89,8 +89,7 @@ _WAITING = ("not-started", "in-progress")
 
 def decides(machine: Snapshot, kb: Knowledge) -> bool:
     """Facts do not decide where the manager is absent and one product is named that sits on boards with NVSwitches:
-    how many there are is not told. Nor where CUDA itself says that the system is not ready, and no fabric is told to be
-    complete."""
+    how many is unknown. Nor where CUDA itself says that the system is not ready, and no fabric is complete."""
     gpus = machine.of_vendor("nvidia")
     done = any(gpu.fabric_state == "completed" for gpu in gpus)
     if machine.symptom("cuda-802") is not None and not done and machine.torch.available is not True:

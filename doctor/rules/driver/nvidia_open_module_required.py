@@ -68,5 +68,5 @@ def decides(machine: Snapshot, kb: Knowledge) -> bool:
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     device = module_flavour.misfit(machine, kb, verdict="required", loaded="proprietary", event=_EVENT)
     if device is not None:
-        said = f"{device} needs the open NVIDIA kernel modules, but the proprietary ones are installed."
-        yield module_flavour.finding(machine, said, wants="open", event=_EVENT)
+        summary = f"{device} needs the open NVIDIA kernel modules, but the proprietary ones are installed."
+        yield module_flavour.finding(machine, summary, wants="open", event=_EVENT)

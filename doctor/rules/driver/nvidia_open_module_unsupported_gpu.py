@@ -70,5 +70,5 @@ def decides(machine: Snapshot, kb: Knowledge) -> bool:
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     device = module_flavour.misfit(machine, kb, verdict="unsupported", loaded="open", event=_EVENT)
     if device is not None:
-        said = f"{device} is too old for the open NVIDIA kernel modules, which are loaded."
-        yield module_flavour.finding(machine, said, wants="proprietary", event=_EVENT)
+        summary = f"{device} is too old for the open NVIDIA kernel modules, which are loaded."
+        yield module_flavour.finding(machine, summary, wants="proprietary", event=_EVENT)

@@ -109,8 +109,8 @@ def _is_named(machine: Snapshot, name: str, key: str) -> bool:
     """Whether the line of that symptom is of this very variable: a setting that is shown as well is no weaker for what
     a program, or who tried it, says of its name."""
     whole = re.compile(rf"(?<![A-Z0-9_]){re.escape(name)}(?![A-Z0-9_])")
-    said = machine.symptom(key)
-    return said is not None and whole.search(said.text) is not None
+    found = machine.symptom(key)
+    return found is not None and whole.search(found.text) is not None
 
 
 _MENDS = {

@@ -154,16 +154,16 @@ _MISSING = ("hip-invalid-device-function", "cuda-no-kernel-image", "rocclr-no-co
 
 def _finding(machine: Snapshot, name: str, value: str, flag: _Flag, archs: list[str]) -> Finding:
     suspected = run_line.from_text(machine, "environment") and name != _SDMA
-    said = _said_of_it(machine, flag)
-    more = {"explains": _OF_LIBRARIES} if said else {}
+    shown = _symptom_of(machine, flag)
+    more = {"explains": _OF_LIBRARIES} if shown else {}
     return Finding(
         summary=f"{name}={value[:30]} on {', '.join(archs)[:60]}: {flag.why}.",
-        severity=Severity.INFO if flag.strength and not said else Severity.WARNING,
-        suspect=flag.strength if suspected and not said else 0,
+        severity=Severity.INFO if flag.strength and not shown else Severity.WARNING,
+        suspect=flag.strength if suspected and not shown else 0,
         subject=Subject(kind="variable", id=name),
         evidence=(
             Evidence(text=f"{name}={value[:80]}", source=machine.source(f"environment[{name}]")),
-            *((Evidence(text=said.text[:300], source=said.source),) if said else ()),
+            *((Evidence(text=shown.text[:300], source=shown.source),) if shown else ()),
         ),
         remedies=(unset(machine, name),),
         **more,
@@ -174,7 +174,7 @@ _OF_LIBRARIES = ("library-missing-gpu-arch", "companion-kernel-lib-outdated", "t
 """What an error says about the library that the flag enables."""
 
 
-def _said_of_it(machine: Snapshot, flag: _Flag) -> Symptom | None:
+def _symptom_of(machine: Snapshot, flag: _Flag) -> Symptom | None:
     """The error message that names what the flag enables, and says that it has no code for the GPU."""
     if flag.felt is None:
         return None

@@ -61,15 +61,15 @@ _WARNING = r"infoROM is corrupted(?: at gpu ([0-9A-Fa-f]{4,8}):([0-9A-Fa-f]{2}):
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding, for the GPU that the warning names."""
-    said = machine.nvidia_driver.smi_error
-    warned = re.search(_WARNING, said) if said else None
-    if not said or not warned:
+    printed = machine.nvidia_driver.smi_error
+    warned = re.search(_WARNING, printed) if printed else None
+    if not printed or not warned:
         return
     device = "-"
     if warned[1]:
         device = f"{int(warned[1], 16):04x}:{warned[2]}:{warned[3]}.{warned[4]}".lower()
     board = presence.board(machine, device)
-    shown = [Evidence(text=said, source=machine.source("nvidia_driver.smi_error"))]
+    shown = [Evidence(text=printed, source=machine.source("nvidia_driver.smi_error"))]
     if board:
         shown.append(Evidence(text=board, source=machine.source("gpus")))
     yield Finding(

@@ -120,7 +120,7 @@ def _no_room_for_a_handle(machine: Snapshot) -> Iterator[Finding]:
             continue
         yield Finding(
             severity=Severity.WARNING,
-            summary=f"{(total - used) >> 20} MiB of the GPU's memory are free, too little for a library's handle.",
+            summary=f"Only {(total - used) >> 20} MiB of GPU memory are free, too little to start cuBLAS or cuDNN.",
             subject=presence.subject(gpu),
             explains=("gpu-libs-conflict",),
             evidence=(

@@ -112,8 +112,8 @@ def _held_by_heat(sensors: Sensors) -> bool:
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding for each such GPU. In a pasted text a low limit of power is somebody's choice until work is said to
-    be slow or hot."""
+    """One finding for each such GPU. In a pasted text a low limit of power counts as chosen until somebody
+    reports slow or hot work."""
     minded = machine.symptom("gpu-throttle", "gpu-thermal-slowdown", "nvml-slowdown-active") is not None
     for gpu in machine.gpus or ():
         sensors = gpu.sensors

@@ -11,7 +11,7 @@ from doctor.redaction.lazy import Lazy
 from doctor.rules.lib.python_packages import package, shown
 from doctor.versions import Dotted
 
-_SAID_BY = ("jax-found-other-library", "tensorflow-cudnn-older")
+_NAMED_BY = ("jax-found-other-library", "tensorflow-cudnn-older")
 _FOUND = Lazy(
     r"\bFound (cu\w{2,8}) version (\d{4,6})\b|\bLoaded runtime (CuDNN) library: (\d{1,2}\.\d{1,2}\.\d{1,2})\b"
 )
@@ -20,9 +20,9 @@ _FOUND = Lazy(
 
 def another_copy(machine: Snapshot) -> Iterator[Finding]:
     """One finding where what was found is older than the wheel: another copy comes first on the loader's path."""
-    for said in (machine.symptom(key) for key in _SAID_BY):
-        match = _FOUND.search(said.text) if said else None
-        if not said or not match:
+    for symptom in (machine.symptom(key) for key in _NAMED_BY):
+        match = _FOUND.search(symptom.text) if symptom else None
+        if not symptom or not match:
             continue
         name, release = (match[1] or match[3]).lower(), match[2] or match[4]
         wheel = next((w for cuda in ("11", "12", "13") if (w := _wheel(machine, name, cuda))), None)
@@ -32,7 +32,7 @@ def another_copy(machine: Snapshot) -> Iterator[Finding]:
                 severity=Severity.WARNING,
                 basis="both",
                 subject=Subject(kind="library", id=name),
-                evidence=(Evidence(text=said.text, source=said.source), *shown(machine, wheel)),
+                evidence=(Evidence(text=symptom.text, source=symptom.source), *shown(machine, wheel)),
             )
             return
 

@@ -55,9 +55,9 @@ def steps(machine: Snapshot, wanted: Wanted) -> Iterator[Step]:
     if row and (own := own_branch(machine, row, wanted)):
         name = row.package or f"nvidia-driver-{own}{'-open' if wanted.is_open else ''}"
         version = row.nvidia[own]
-        said = f" ({version} as of {row.as_of})" if version else ""
+        dated = f" ({version} as of {row.as_of})" if version else ""
         yield Step(text="Read the package lists.", command=("apt-get", "update"))
-        yield Step(text=f"Install {name}{said}.", command=install(manager, name))
+        yield Step(text=f"Install {name}{dated}.", command=install(manager, name))
     elif manager == "pacman":
         yield from _arch(wanted)
     elif manager == "zypper":

@@ -113,7 +113,7 @@ def ago(seconds: int) -> str:
 
 def times(event: KernelEvent) -> str:
     """`12 times, last 3 h ago: `, or nothing if neither is known."""
-    said = [f"{event.count} times"] if event.count > 1 else []
+    when = [f"{event.count} times"] if event.count > 1 else []
     if event.age_s is not None:
-        said.append(ago(event.age_s))
-    return f"{', '.join(said)}: " if said else ""
+        when.append(ago(event.age_s))
+    return f"{', '.join(when)}: " if when else ""

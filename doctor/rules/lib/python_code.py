@@ -27,7 +27,7 @@ _FAIR_SHARE = 0.1
 def library_archs(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     """Packages of which hardly an object runs on a GPU that is there. A fair share of one file is enough: others may be
     for other GPUs on purpose (sm_90a kernels of flash-attn 3). Where HSA_OVERRIDE_GFX_VERSION makes GPUs pass as
-    others, nothing is said of AMD's."""
+    others, AMD's are left out."""
     packages: dict[str, list[GpuBinary]] = {}
     for binary in machine.binaries or ():
         if binary.package and binary.package not in ("torch", *_BLAS) and binary.objects:

@@ -102,8 +102,8 @@ package that only brings the runtime."""
 
 
 def given_unasked(machine: Snapshot, vendor: str) -> bool:
-    """Whether the engine gives GPUs that no option asks for: Apptainer binds the host's /dev unless it is told to
-    contain (libraries of ROCm come with the image), and enroot's hook reads what the image's own variables ask for."""
+    """Whether the engine gives GPUs that no option asks for: Apptainer binds the host's /dev without
+    --contain (ROCm's libraries come with the image), and enroot's hook reads what the image's own variables ask for."""
     if machine.container.engine == "apptainer" and vendor == "amd":
         args, image = machine.container.run_args or (), machine.container.image
         own = args[: args.index(image)] if image in args else args

@@ -21,26 +21,25 @@ _BLIND = (
 
 
 class Build(NamedTuple):
-    """`kind`: cuda, rocm, cpu. `said`: whether a text or file says it; else it follows from release and system."""
+    """`kind`: cuda, rocm, cpu."""
 
     kind: str
     cuda: str | None
-    said: bool
 
 
 def build_of(machine: Snapshot, kb: Knowledge) -> Build | None:
     """What is known of torch's build; None where neither it nor its release is known."""
     torch = machine.torch
     if torch.build:
-        return Build(torch.build, torch.cuda, said=True)
+        return Build(torch.build, torch.cuda)
     plain = release(torch.version)
     if plain is None or plain != torch.version:
         return None
     if _cpu_only(machine, kb, plain):
-        return Build("cpu", None, said=False)
+        return Build("cpu", None)
     if any(_CUDA_WHEELS.match(p.name[:60]) for p in machine.packages or ()):
         row = kb.torch_build(plain)
-        return Build("cuda", row.default_cuda if row else None, said=False)
+        return Build("cuda", row.default_cuda if row else None)
     return None
 
 

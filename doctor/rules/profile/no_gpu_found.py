@@ -47,7 +47,7 @@ docs/rules.md
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """What was looked at is said; a container proves nothing about its host."""
+    """The text says where doctor looked; a container proves nothing about its host."""
     if machine.gpus is None or any(g.vendor in ("nvidia", "amd", "intel") for g in machine.gpus):
         return
     if vendors_there(machine) or any(_told_by_address(machine, gpu) for gpu in machine.gpus):

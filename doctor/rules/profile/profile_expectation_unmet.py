@@ -58,7 +58,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         unmet = expectation.unmet(machine, profile.covered(machine))
         yield Finding(
             summary=f"Profile {profile.name} expects {label(expectation.fact)} {expectation.wants}; "
-            f"it is {expectation.said(unmet[0][1])}.",
+            f"it is {expectation.shown(unmet[0][1])}.",
             severity=Severity(expectation.severity or RULE.severity),
             subject=Subject(kind="fact", id=expectation.fact),
             evidence=evidence(machine, [name for name, _ in unmet[:8]]),

@@ -169,8 +169,8 @@ def _loader_path(machine: Snapshot) -> Iterator[Finding]:
 
 def _nothing_fails(machine: Snapshot) -> bool:
     """Whether this is a pasted text in which no library fails, and nothing crashes or fails to import."""
-    said = _felt(machine) or machine.symptom("program-crashed") is not None
-    return run_line.from_text(machine, "environment") and not said
+    felt = _felt(machine) or machine.symptom("program-crashed") is not None
+    return run_line.from_text(machine, "environment") and not felt
 
 
 def _files_of_another_rocm(machine: Snapshot) -> Iterator[Finding]:

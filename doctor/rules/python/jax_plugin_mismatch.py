@@ -60,9 +60,9 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     """JAX with the plugin of the vendor that is there or that the error names; of both if neither is known."""
     there = {v for v in ("nvidia", "amd") if machine.of_vendor(v)} or set(run_line.vendors_meant(machine))
     if not there:
-        said = _words(machine)
+        texts = _words(machine)
         there = (
-            {"amd"} if re.search(r"rocm|amdgpu|\bhip", said) else {"nvidia"} if "cuda" in said else {"amd", "nvidia"}
+            {"amd"} if re.search(r"rocm|amdgpu|\bhip", texts) else {"nvidia"} if "cuda" in texts else {"amd", "nvidia"}
         )
     plugins = {p.name.lower().replace("_", "-") for p in machine.packages or ()}
     cuda = "13" if any(name.startswith("jax-cuda13") for name in plugins) else "12"

@@ -61,7 +61,7 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """The table of known faults; other releases are named by error texts only. One sign is of one fault: of several
-    that it may be, the one that rests on most is told, and the others are remarks."""
+    that it may be, the one with most evidence is a finding, the others are remarks."""
     found = list(known_faults(machine, RULE.id))
     loud = [f for f in found if f.severity is not Severity.INFO or f.suspect]
     worst = max(loud, key=lambda f: (f.severity is not Severity.INFO, f.suspect, len(f.evidence)), default=None)

@@ -61,7 +61,7 @@ _MATTERS = (
     "amdsmi",
 )
 _SHOWS_HOME = "apptainer"
-"""Mounts the home folder unless told otherwise (apptainer.org/docs: bind paths and mounts)."""
+"""Mounts the home folder by default (apptainer.org/docs: bind paths and mounts)."""
 _OF_ANOTHER_TORCH = ("torch-built-for-other-vendor", "torch-companion-mismatch", "torch-cpu-only-build")
 
 

@@ -74,14 +74,17 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if not any(s.key in _BUILDS for s in machine.symptoms):
         return
     yield from _compiler_of_another_cuda(machine)
-    for ours, installs, parts in ((machine.torch.cuda, machine.cuda, 1), (machine.torch.rocm, machine.rocm, 2)):
+    for stack, ours, installs, parts in (
+        ("CUDA", machine.torch.cuda, machine.cuda, 1),
+        ("ROCm", machine.torch.rocm, machine.rocm, 2),
+    ):
         ran = [i for i in installs or () if i.kind == "ran"]
         held = [i.version for i in ran or installs or () if i.version]
         series = {Dotted(v).series(parts) for v in held}
         if not ours or not held or Dotted(ours).series(parts) in series:
             continue
         yield Finding(
-            summary=f"The compiler's version is {held[0][:12]}, but torch was built with {ours[:12]}.",
+            summary=f"The compiler is of {stack} {held[0][:12]}, but torch was built with {stack} {ours[:12]}.",
             severity=Severity.WARNING,
             subject=Subject(kind="toolkit"),
             evidence=evidence(machine, ("torch.version", "torch.cuda", "torch.rocm", "cuda", "rocm")),
@@ -95,9 +98,9 @@ _BNB = Lazy(r"(\S{0,400})\blibbitsandbytes_rocm(\d)(\d{1,2})\.so")
 def _bitsandbytes_of_another_rocm(machine: Snapshot) -> Iterator[Finding]:
     """bitsandbytes asks for its library by torch's ROCm, and its build names it by hipconfig's: in a tree that was
     built here the name is missing where the two differ (bitsandbytes: cuda_specs.py, CMakeLists.txt)."""
-    said, ours = machine.symptom("bitsandbytes-lacks-rocm-binary"), machine.torch.rocm
-    asked = _BNB.search(said.text) if said else None
-    if not said or not asked or not ours or Dotted(ours).series(2) != Dotted(f"{asked[2]}.{asked[3]}").series(2):
+    lacking, ours = machine.symptom("bitsandbytes-lacks-rocm-binary"), machine.torch.rocm
+    asked = _BNB.search(lacking.text) if lacking else None
+    if not lacking or not asked or not ours or Dotted(ours).series(2) != Dotted(f"{asked[2]}.{asked[3]}").series(2):
         return
     held = [i.version for i in machine.rocm or () if i.version]
     if "-packages/" in asked[1] or not held or any(Dotted(v).series(2) == Dotted(ours).series(2) for v in held):
@@ -108,7 +111,7 @@ def _bitsandbytes_of_another_rocm(machine: Snapshot) -> Iterator[Finding]:
         subject=Subject(kind="toolkit"),
         basis="both",
         explains=(*RULE.explains, "extension-abi-mismatch", "library-missing-gpu-arch"),
-        evidence=(Evidence(text=said.text, source=said.source), *evidence(machine, ("torch.version", "rocm"))),
+        evidence=(Evidence(text=lacking.text, source=lacking.source), *evidence(machine, ("torch.version", "rocm"))),
         remedies=toolkit_of_torch(machine),
     )
 
@@ -123,7 +126,7 @@ def _compiler_of_another_cuda(machine: Snapshot) -> Iterator[Finding]:
     if Dotted(ran[0].version or "").series(1) in {Dotted(v).series(1) for v in named}:
         return
     yield Finding(
-        summary=f"{ran[0].path[:40]}/bin/nvcc compiles instead of CUDA {named[0][:12]}'s.",
+        summary=f"{ran[0].path[:40]}/bin/nvcc is used instead of the nvcc of CUDA {named[0][:12]}.",
         severity=Severity.WARNING,
         suspect=True,
         subject=Subject(kind="toolkit"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.hardware import discrete, vendors_there
 from doctor.rules.lib.torch_build_at_hand import GPU_MISSED, build_of, cpu_on_purpose
@@ -32,8 +32,7 @@ RULE = Rule(
     tags=("python", "amd", "nvidia"),
     doc="""## What it finds
 A CPU build of torch in the user's Python, on a machine with an AMD or NVIDIA GPU: by its version, by torch itself, or
-by what PyPI offers for that release on Windows and aarch64 where torch reports no GPU. A pasted text that shows no
-GPU but expects one of a vendor raises a warning.
+by what PyPI offers for that release on Windows and aarch64 where torch reports no GPU.
 
 ## Why it matters
 `torch.cuda.is_available()` is False and "Torch not compiled with CUDA enabled" is raised, whatever the driver is.
@@ -79,10 +78,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """One finding, with a fix for each vendor that is there."""
     vendors = _vendors(vendors_there(machine))
     build = build_of(machine, kb)
-    if build is None or build.kind != "cpu":
-        return
-    if not vendors:
-        yield from _of_a_gpu_told(machine, build.said)
+    if not vendors or build is None or build.kind != "cpu":
         return
     names = {"amd": "an AMD", "nvidia": "an NVIDIA"}
     elsewhere = machine.symptom(*_OF_NUMPY, *_ANOTHER_ENGINE) is not None and machine.symptom(*GPU_MISSED) is None
@@ -98,34 +94,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     )
 
 
-_TOLD: dict[Literal["nvidia", "amd"], tuple[str, ...]] = {
-    "amd": (),
-    "nvidia": (),
-}
-_MISSED = ("torch-reports-no-gpu", "torch-reports-no-hip-gpu", "torch-not-compiled-with-cuda")
-
-
 _DENIED = ("torch-not-compiled-with-cuda", "torch-without-nccl")
-
-
-def _of_a_gpu_told(machine: Snapshot, said: bool) -> Iterator[Finding]:
-    """In a text that shows no GPU but says that torch does not find one of a vendor."""
-    missed = machine.symptom(*_MISSED)
-    vendors = [v for v, keys in _TOLD.items() if machine.symptom(*keys) is not None]
-    if machine.gpus is not None or missed is None or not said or len(vendors) != 1 or machine.symptom(*_OF_NUMPY):
-        return
-    yield Finding(
-        summary=f"torch {(machine.torch.version or '')[:40]} is a CPU-only build, so it cannot use a GPU.",
-        severity=Severity.WARNING,
-        suspect=True,
-        subject=Subject(kind="package", id="torch"),
-        evidence=(
-            *evidence(machine, ("torch.version", "torch.build")),
-            Evidence(text=missed.text[:200], source=missed.source),
-        ),
-        remedies=tuple(install(machine, v) for v in vendors),
-        verify=see_gpu(machine),
-    )
 
 
 def decides(machine: Snapshot, kb: Knowledge) -> bool:

@@ -121,8 +121,8 @@ def _fails_earlier(machine: Snapshot, vendor: str | None) -> bool:
 
 
 def _fails(machine: Snapshot) -> bool:
-    said = ("program-crashed", "amd-memory-access-fault")
-    return machine.symptom(*said) is not None or failing(machine)
+    crashed = machine.symptom("program-crashed", "amd-memory-access-fault")
+    return crashed is not None or failing(machine)
 
 
 _OF_UNSERVED = (
@@ -140,7 +140,7 @@ _NO_CODE = (
 
 
 def _by_release(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
-    """Whose build torch is was not told, and no wheel of its release has code for the GPU; or the CUDA of the wheel is
+    """The build of torch is unknown, and no wheel of its release has code for the GPU; or the CUDA of the wheel is
     older than the GPU."""
     gpus = [g for g in machine.of_vendor("nvidia") if g.arch]
     older = {g.arch for g in gpus if too_new_for_wheel(machine, kb, g.arch or "")}

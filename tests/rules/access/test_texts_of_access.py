@@ -188,7 +188,7 @@ NUMBERS = "docker run --device /dev/kfd --device /dev/dri --group-add 39 --group
     [
         (
             NUMBERS.format("me/tool:rocm") + NONE_SEEN,
-            ["The container gets groups by number (39, 105); this host's render may differ."],
+            ["The container adds groups by number (39, 105); this host's may differ."],
         ),
         (NUMBERS.format("me/tool:rocm"), []),  # nobody misses a GPU
         (NUMBERS.format("rocm/pytorch:latest") + NONE_SEEN, []),  # root needs no group
