@@ -31,8 +31,9 @@ def redactor_of(entries: Entries, key: bytes, site: Site | None = None) -> Redac
     for key_ in _HOST_FILES:
         redactor.know("host", str(entries.get(key_, {}).get("value") or "").strip())
     # Before anything is written: a name that one text tells must not be left in a text before it.
-    values = [(key_, entry.get("value")) for key_, entry in entries.items() if not isinstance(entry.get("value"), int)]
-    redactor.learn([_parts_of(value)[::2] if key_.startswith("bytes:") else value for key_, value in values])
+    for key_, entry in entries.items():
+        value = entry.get("value")
+        redactor.learn(_parts_of(value)[::2] if key_.startswith("bytes:") else [value])
     return redactor
 
 
@@ -87,7 +88,7 @@ def _binary(value: str, redactor: Redactor) -> str:
 
 
 def _parts_of(value: Any) -> list[str]:
-    """What a text among bytes says, and between each two such parts the zeros that only fill; nothing of other bytes."""
+    """Of bytes that are a text: what it says, and between each two such parts the zeros that only fill."""
     try:
         return _FILLING.split(base64.b64decode(value or "").decode("utf-8"))
     except ValueError:
