@@ -17,6 +17,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 FOLDERS = ("docker", "fakenode")
 """Whose tests share something that is made once: containers and device nodes, the run of all machines."""
+CLUSTER = ("docker/test_slurm.py", "docker/test_fleet_ssh.py")
+"""Files that mostly wait for machines of their own: for Slurm's, and for those behind ssh."""
 IMAGES = tuple(f"docker/test_{name}.py" for name in ("image", "image_other_ways", "classic_store"))
 """Files that share one image, which takes longest to build."""
 CAPTURES = (
@@ -29,8 +31,8 @@ def _group(nodeid: str) -> str:
     """What runs in one process, one after the other."""
     file = nodeid.removeprefix("tests/").partition("::")[0]
     folder = file.partition("/")[0]
-    if file in IMAGES:
-        return "images"
+    if file in IMAGES or file in CLUSTER:
+        return "images" if file in IMAGES else "cluster"
     return folder if folder in FOLDERS else "captures" if file in CAPTURES else file
 
 
@@ -49,7 +51,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest begins first, so that no process waits for another in the end."""
-    items.sort(key=lambda item: _group(item.nodeid) not in ("images", *FOLDERS, "captures"))
+    first = ("images", "docker", "cluster", "fakenode", "captures")
+    items.sort(key=lambda item: first.index(group) if (group := _group(item.nodeid)) in first else len(first))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -14,6 +14,7 @@ from doctor.redaction.site import Site
 from doctor.system import asked
 
 _PASSWD = ("text:etc/passwd",)
+_FILLING = re.compile(r"(\0{64,})")
 _HOST_FILES = ("text:etc/hostname", "text:proc/sys/kernel/hostname")
 
 Entries = Mapping[str, dict[str, Any]]
@@ -30,7 +31,9 @@ def redactor_of(entries: Entries, key: bytes, site: Site | None = None) -> Redac
     for key_ in _HOST_FILES:
         redactor.know("host", str(entries.get(key_, {}).get("value") or "").strip())
     # Before anything is written: a name that one text tells must not be left in a text before it.
-    redactor.learn([entry.get("value") for entry in entries.values() if not isinstance(entry.get("value"), int)])
+    for key_, entry in entries.items():
+        value = entry.get("value")
+        redactor.learn(_parts_of(value)[::2] if key_.startswith("bytes:") else [value])
     return redactor
 
 
@@ -79,9 +82,14 @@ def _value(key: str, value: Any, redactor: Redactor) -> Any:
 
 def _binary(value: str, redactor: Redactor) -> str:
     """Bytes that are a text are redacted as one; others (PCI configuration, EFI variables) stay."""
+    parts = _parts_of(value)
+    clean = [part if place % 2 else redactor.text(part) for place, part in enumerate(parts)]
+    return value if clean == parts else base64.b64encode("".join(clean).encode()).decode()
+
+
+def _parts_of(value: Any) -> list[str]:
+    """Of bytes that are a text: what it says, and between each two such parts the zeros that only fill."""
     try:
-        text = base64.b64decode(value).decode("utf-8")
+        return _FILLING.split(base64.b64decode(value or "").decode("utf-8"))
     except ValueError:
-        return value
-    clean = redactor.text(text)
-    return value if clean == text else base64.b64encode(clean.encode()).decode()
+        return []

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from doctor.engine.registry import Probe
@@ -43,6 +41,8 @@ def gather(
 ) -> Gathered:
     """Runs the probes; never raises for what they do. `record` takes what they read, also of those that hang;
     `meanwhile` is called once while they run."""
+    from doctor.probes.lib.numbering import number
+
     sheets = {probe.name: FactSheet() for probe in probes}
     if record is not None:
         record.begin(system.kind)
@@ -69,7 +69,7 @@ def gather(
         trouble.append(f"probe {probe.name}: {reason}")
         for name in (*probe.gives, f"probes.{probe.name}"):
             sheets[probe.name].miss(name, state, f"probe:{probe.name}", reason)
-    return Gathered(_numbered(combine(list(sheets.values()))), tuple(trouble))
+    return Gathered(number(combine(list(sheets.values()))), tuple(trouble))
 
 
 def _work(system: System, probe: Probe, *, recorded: bool = False) -> Callable[[child.Send], None]:
@@ -117,11 +117,3 @@ def _fitting(sheet: FactSheet) -> FactSheet:
                 continue
         kept._add(entry)
     return kept
-
-
-def _numbered(machine: Snapshot) -> Snapshot:
-    """With the GPUs' numbers in each order, where the probe that works them out is there."""
-    if find_spec("doctor.probes.lib.numbering") is None:
-        return machine
-    numbered: Snapshot = import_module("doctor.probes.lib.numbering").number(machine)
-    return numbered

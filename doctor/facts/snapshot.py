@@ -158,9 +158,8 @@ class Snapshot(Model):
 
     def source(self, name: str) -> str:
         """Where a fact was read: its own origin, that of its first member, or that of the nearest enclosing name."""
-        member = next((n for n in self.origins if n.startswith((f"{name}[", f"{name}."))), None)
-        if name not in self.origins and member:
-            name = member
+        if name not in self.origins:
+            name = next((n for n in self.origins if n.startswith((f"{name}[", f"{name}."))), name)
         while name:
             if name in self.origins:
                 return self.origins[name].source

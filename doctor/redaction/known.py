@@ -17,6 +17,8 @@ from doctor.redaction.tally import MASK, Tally
 MOST = 1000
 """Values that are looked for; each costs a search of every text."""
 _SHORTEST = 8
+_MANY = 200
+"""Forms: to search for each of more costs more than to look at each place of the text."""
 _NO_SECRET = Lazy(
     r"(?i)[a-z]+|\d{1,11}|(?:[a-z]{2,20}[-_.:/ ]){0,6}v?\d{1,4}(?:\.\d{1,5}){1,5}(?:[-+_.a-z0-9]{0,20})|/[\w./@+-]*|~/.*"
     r"|[a-z0-9-]{1,40}(?:\.[a-z0-9-]{1,40}){1,5}(?::\d{1,5})?|gfx[0-9a-f]{3,4}.{0,30}|sm_\d{2,3}|cuda:\d+"
@@ -30,8 +32,8 @@ class Known:
     """The values, each in the forms in which it may stand elsewhere."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        self._forms: dict[str, None] = {}
-        self._order: list[str] = []
+        self._forms: dict[str, dict[str, None]] = {}
+        """By what they begin with."""
         self._values = 0
         for value in values:
             self.add(value)
@@ -44,23 +46,20 @@ class Known:
         self._values += 1
         for form in _forms(value):
             if len(form) >= _SHORTEST:
-                self._forms.setdefault(form)
+                self._forms.setdefault(form[:_SHORTEST], {})[form] = None
 
     def masked(self, text: str, tally: Tally) -> str:
         """The text without them, the longest first."""
-        if len(text) < _SHORTEST:
-            return text
-        for form in self._sorted():
+        begins: Iterable[str] = self._forms
+        if len(self._forms) > _MANY:
+            begins = (text[place : place + _SHORTEST] for place in range(len(text) - _SHORTEST + 1))
+        found = {form for begin in begins for form in self._forms.get(begin, ())}
+        for form in sorted(found, key=lambda form: (-len(form), form)):
             if form in text:
                 for _ in range(text.count(form)):
                     tally.hit("known", form)
                 text = text.replace(form, MASK)
         return text
-
-    def _sorted(self) -> list[str]:
-        if len(self._order) != len(self._forms):
-            self._order = sorted(self._forms, key=len, reverse=True)
-        return self._order
 
 
 def is_telling(value: str) -> bool:

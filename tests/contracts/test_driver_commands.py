@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Literal
 
 import pytest
 
+from doctor.facts import Snapshot
 from doctor.findings import Remedy
 from doctor.knowledge.distributions import distribution_of, distributions
 from doctor.knowledge.nvidia import Distribution
@@ -32,10 +34,14 @@ def _cases() -> Iterator[tuple[Distribution, Literal["open", "proprietary"], str
 
 def _remedy(row: Distribution, flavour: Literal["open", "proprietary"], at_least: str | None, branch: str | None,
             server: bool) -> Remedy:  # fmt: skip
-    system = {"os.id": row.os[0], "os.version": row.version, "os.id_like": None}
-    host = machines.h100_host(system) if server else machines.rtx4090_desktop(system)
-    (remedy,) = commands.nvidia_driver(host, flavour, at_least, branch)
+    (remedy,) = commands.nvidia_driver(_host(row.os[0], row.version, server), flavour, at_least, branch)
     return remedy
+
+
+@cache
+def _host(system: str, version: str, server: bool) -> Snapshot:
+    of_system = {"os.id": system, "os.version": version, "os.id_like": None}
+    return machines.h100_host(of_system) if server else machines.rtx4090_desktop(of_system)
 
 
 def _words(remedy: Remedy) -> list[str]:

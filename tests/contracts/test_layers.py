@@ -86,7 +86,7 @@ def _imports(path: Path, module: str) -> Iterator[str]:
             for alias in node.names:
                 full = f"{node.module}.{alias.name}"
                 yield full if (DOCTOR.parent / (full.replace(".", "/") + ".py")).exists() else str(node.module)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+        elif isinstance(node, ast.Call) and "import_module" in vars(node.func).values():
             yield from (a.value for a in node.args[:1] if isinstance(a, ast.Constant) and isinstance(a.value, str))
 
 

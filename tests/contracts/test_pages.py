@@ -64,7 +64,10 @@ def test_the_steps_work_and_only_add(page: str, repository: Path) -> None:
 def _environment(clone: Path) -> dict[str, str]:
     """That of an activated environment, in which the clone's own program runs."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return {**os.environ, "PATH": path, "PYTHONPATH": str(clone), "PYTEST_ADDOPTS": "-p no:cacheprovider"}
+    return {
+        **os.environ, "PATH": path, "PYTHONPATH": str(clone), "PYTEST_ADDOPTS": "-p no:cacheprovider",
+        "HYPOTHESIS_STORAGE_DIRECTORY": str(REPO / ".hypothesis"),  # its table of all characters takes two seconds
+    }  # fmt: skip
 
 
 def _git(folder: Path, *words: str) -> str:

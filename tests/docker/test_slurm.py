@@ -85,7 +85,7 @@ def cluster(folder: Path, node_doctor: Path) -> Iterator[Cluster]:
     health = script(folder / "health", f"{only}\n{environment} {told}/health-check.sh")
     more = (
         f"Prolog={prolog}\nPrologFlags=Alloc\nEpilog={epilog}\nHealthCheckProgram={health}\n"
-        "HealthCheckInterval=15\nHealthCheckNodeState=ANY"
+        "HealthCheckInterval=5\nHealthCheckNodeState=ANY"
     )
     with slurm.cluster(folder, more) as made:
         yield made

@@ -49,13 +49,16 @@ def main() -> None:
 
 
 def _warm_up(jobs: list[dict[str, Any]]) -> None:
-    """A check of the first and the last job's files, and the first text: what that imports and loads, the jobs then
-    share."""
+    """Every probe's imports, a check of the first and the last job's files, and the first text: what that imports and
+    loads, the jobs then share."""
     if not jobs:
         return
     sys.path[:0] = [p for p in jobs[0]["imports"] if p not in sys.path]
     from doctor.cli.main import run
+    from doctor.engine import registry
 
+    for name in registry.probe_names():  # a check imports them in its children, each of which starts without them
+        registry.probe_function(name)
     for root in {jobs[0]["root"]: None, jobs[-1]["root"]: None} if len(jobs) > 1 else ():
         nowhere = io.StringIO()
         with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):

@@ -51,7 +51,9 @@ def _of_all(model: Model, field: str, name: str, members: Sequence[Any]) -> Iter
 def forgotten(machine: Snapshot, name: str) -> Snapshot:
     """With no origin of the fact, nor of what it holds."""
     pattern = re.compile(re.sub(r"\\\[.*?\\\]", r"\\[[^\\]]*\\]", re.escape(name)) + r"([.\[]|$)")
-    return machine.model_copy(update={"origins": {n: o for n, o in machine.origins.items() if not pattern.match(n)}})
+    begin = name.partition("[")[0]  # most begin otherwise
+    kept = {n: o for n, o in machine.origins.items() if not (n.startswith(begin) and pattern.match(n))}
+    return machine.model_copy(update={"origins": kept})
 
 
 def is_unknown(machine: Snapshot, name: str) -> bool:

@@ -86,7 +86,7 @@ def small_files(limit: int) -> None:
 
 def test_a_disk_that_is_full(tmp_path: Path) -> None:
     ran = subprocess.run(
-        [sys.executable, "-c", OF_A_CAPTURE, "bundle", "-o", "b.tar.gz"],
+        [sys.executable, "-B", "-c", OF_A_CAPTURE, "bundle", "-o", "b.tar.gz"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
         preexec_fn=lambda: small_files(4096),
     )  # fmt: skip
