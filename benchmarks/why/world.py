@@ -179,6 +179,11 @@ class Pair:
     def what(self) -> str:
         return " ".join((self.make.__doc__ or "").split())
 
+    @property
+    def needs_image(self) -> bool:
+        """It is made of containers or images."""
+        return self.make.__name__.startswith(("container_", "image_"))
+
     def ranked(self) -> tuple[str, ...]:
         """The names of the cause in the static answer."""
         if self.seen is not None:
