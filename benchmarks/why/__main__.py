@@ -4,6 +4,7 @@
     python -m benchmarks.why --set N            # those that were written at one time
     python -m benchmarks.why --only NAME        # one pair, with all that it prints
     python -m benchmarks.why --image NAME       # also the pairs of containers, made of this image of Docker
+    python -m benchmarks.why --static           # the ranking alone; nothing is run
     python -m benchmarks.why --list             # the specification alone
     python -m benchmarks.why --nodes            # the planted faults of tests/fakenode/cases.py
     python -m benchmarks.why --cost             # runs of --prove against the number of differences
@@ -76,6 +77,9 @@ class Row:
         return 2 * log2(max(self.proof.get("differences", 1), 1)) + 10
 
 
+_IS_STATIC: list[bool] = []
+
+
 def _form(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name) if name.startswith("package") else name
 
@@ -124,6 +128,10 @@ def _tried(one: Pair, world: World, loud: bool) -> Row:
     names += [d["name"] for part in ("named", "suspected", "stack", "rest") for d in static.get(part, ())]
     ranked = list(dict.fromkeys(map(_form_of_static, names)))
     places = [ranked.index(n) + 1 if n in ranked else 0 for n in map(_form_of_static, one.ranked())]
+    if _IS_STATIC:
+        if loud:
+            print(said, json.dumps(static, indent=1), out, err, sep="\n")
+        return Row(one, places, {}, "", 0, changed=False, leaked="hf_G" in out)
     before, began = _state(world.root), time.perf_counter()
     if world.scratch:
         os.environ["TMPDIR"], tempfile.tempdir = str(world.scratch), None
@@ -182,11 +190,12 @@ def main() -> None:
     parser.add_argument("--set", type=int, choices=_SETS)
     parser.add_argument("--only")
     parser.add_argument("--image")
-    for name in ("list", "nodes", "cost"):
+    for name in ("list", "nodes", "cost", "static"):
         parser.add_argument(f"--{name}", action="store_true")
     given = parser.parse_args()
     if given.nodes or given.cost:
         return nodes.main() if given.nodes else cost.main()
+    _IS_STATIC[:] = [True] * given.static
     boxes.IMAGE[:] = [given.image] if given.image else []
     chosen, known = chosen_sets(given.set)
     if given.only:

@@ -33,7 +33,7 @@ def container_option_and_variable(w: World) -> None:
     w.command = ["sh", "-c", "test $A = 1 && test $(ulimit -n) -gt 64"]
 
 
-@pair("device /dev/card", harmless=20, gives_symptom=False, seen=())
+@pair("device /dev/card", harmless=20, gives_symptom=False)
 def container_device(w: World) -> None:
     """A device that was not passed to the container."""
     containers(w, ("--device", "/dev/zero:/dev/card"), ())

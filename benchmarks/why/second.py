@@ -212,7 +212,7 @@ def locked_memory(w: World) -> None:
     )
 
 
-@pair("device /dev/uinput0", harmless=20, seen=("nodes",))
+@pair("device /dev/uinput0", harmless=20)
 def container_without_a_device(w: World) -> None:
     """A device that only GOOD's container has."""
     containers(w, ("--device", "/dev/zero:/dev/uinput0"), ())
@@ -228,7 +228,7 @@ def container_small_shm(w: World) -> None:
     w.said = "OSError: [Errno 28] No space left on device"
 
 
-@pair("option --user", harmless=20, seen=("account",))
+@pair("option --user", harmless=20)
 def container_of_another_user(w: World) -> None:
     """BAD's container runs as a user that may not write there."""
     containers(w, ("--user", "0"), ("--user", "1000"))
@@ -236,7 +236,7 @@ def container_of_another_user(w: World) -> None:
     w.said = "PermissionError: [Errno 13] Permission denied: '/var/lib/made'"
 
 
-@pair("option --volume /models", harmless=20, seen=("container",))
+@pair("option --volume /models", harmless=20)
 def container_without_a_mount(w: World) -> None:
     """The folder with the weights is not mounted."""
     w.good.program("models/weights.bin", "x")

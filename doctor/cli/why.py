@@ -86,13 +86,18 @@ def _compare(
     from doctor.knowledge import Knowledge
     from doctor.sides import is_live, key_mark, report
     from doctor.why import text
+    from doctor.why.boxes import is_box
+    from doctor.why.options import box_options
     from doctor.why.ranking import why as ask
     from doctor.why.symptom import read
 
     marks = [key_mark(name, site) for name in names]
     more = for_comparing(live=all(map(is_live, names)))
     good, bad = (report(name, site, more) for name in names)
-    found = ask(good, bad, Knowledge(), read(symptom), same_names=marks[0] is not None and marks[0] == marks[1])
+    said = read(symptom, is_here=is_live(names[1]) and not is_box(names[1]))
+    same_names = marks[0] is not None and marks[0] == marks[1]
+    options = box_options(names, site) if all(map(is_box, names)) else ()
+    found = ask(good, bad, Knowledge(), said, same_names=same_names, options=options)
     found = replace(found, keys_differ=None not in marks and marks[0] != marks[1])
     as_json = json.dumps(text.as_data(found, names), indent=2) + "\n" if format_ == "json" else ""
     deliver(without_names(as_json or text.render(found, names, verbose=verbose), site), output)

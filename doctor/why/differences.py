@@ -70,6 +70,8 @@ class Difference:
     layer: Layer
     good: Any = field(compare=False)
     bad: Any = field(compare=False)
+    modules: tuple[str, ...] = field(default=(), compare=False)
+    """What a package is imported as."""
 
 
 def differences(good: Snapshot, bad: Snapshot, *, same_names: bool = False) -> tuple[Difference, ...]:
@@ -189,12 +191,14 @@ def _packages(good: Snapshot, bad: Snapshot) -> Iterable[Difference]:
     sides = [{p.name: p.version for p in side.packages or ()} for side in (good, bad)]
     builds = [_builds(side, "package:") for side in (good, bad)]
     for name in sorted({*sides[0], *sides[1]}):
-        one, other = sides[0].get(name), sides[1].get(name)
-        if _meaning(one) != _meaning(other):
-            yield Difference(f"{_PACKAGES}[{name}]", Layer.TORCH, one, other)
-        elif name in builds[0] and name in builds[1] and builds[0][name].digest != builds[1][name].digest:
-            words = (f"{side[name].digest[:8]}" for side in builds)
-            yield Difference(f"{_PACKAGES}[{name}]", Layer.TORCH, *(f"{one} (build {word})" for word in words))
+        values = [side.get(name) for side in sides]
+        made = [side[name] for side in builds if name in side]
+        if _meaning(values[0]) == _meaning(values[1]):
+            if len({row.digest for row in made}) < 2:
+                continue
+            values = [f"{value} (build {row.digest[:8]})" for value, row in zip(values, made, strict=True)]
+        modules = dict.fromkeys(word for row in made for word in row.modules or ())
+        yield Difference(f"{_PACKAGES}[{name}]", Layer.TORCH, *values, tuple(modules))
 
 
 def _facts(good: Snapshot, bad: Snapshot) -> Iterable[Difference]:

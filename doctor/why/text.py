@@ -38,8 +38,8 @@ def as_data(found: Why, names: tuple[str, str]) -> dict[str, Any]:
             }
             for one in found.explained
         ],
-        "named": [_row(d) for d in found.named],
-        "suspected": [_row(d) for d in found.suspected],
+        "named": [{**_row(d), "reason": found.reasons[d.name]} for d in found.named],
+        "suspected": [{**_row(d), "reason": found.reasons[d.name]} for d in found.suspected],
         "stack": [_row(d) for d in found.stack],
         "rest": [_row(d) for d in found.rest],
         "not_known": dict(zip(("good", "bad"), map(_states, found.unread), strict=True)),
@@ -79,13 +79,13 @@ def _lines(found: Why, names: tuple[str, str], verbose: bool) -> Iterator[str]:
         yield f"No check fails on {names[1]} that passes on {names[0]}."
     rows = [
         ("The error message names", found.named),
-        ("A suspected check reads", found.suspected),
+        ("Worth trying", found.suspected),
         ("Differences of the GPU stack", found.stack),
     ]
     for title, some in rows:
         if some:
             yield f"\n{title}:"
-            yield from (f"  {_change(d)}" for d in (some if verbose else some[:_SHOWN]))
+            yield from (_pointed(d, found) for d in (some if verbose else some[:_SHOWN]))
             if len(some) > _SHOWN and not verbose:
                 yield f"  and {len(some) - _SHOWN} more (-v)"
     if found.rest:
@@ -110,6 +110,11 @@ def _unexplained(finding: Finding, found: Why, names: tuple[str, str]) -> str:
     if finding.rule not in found.checked:
         return f"Fails on {names[1]}, and {names[0]} could not be checked for it: {finding.summary}  {finding.rule}"
     return f"No difference explains: {finding.summary}  {finding.rule}"
+
+
+def _pointed(one: Difference, found: Why) -> str:
+    reason = found.reasons.get(one.name)
+    return f"  {_change(one)}" + (f"  ({reason})" if reason else "")
 
 
 def _change(one: Difference) -> str:
