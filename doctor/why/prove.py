@@ -89,12 +89,10 @@ def prove(good: Side, bad: Side, command: Sequence[str], limits: Limits, tell: C
         tell(f"{trial.begins}{_plural(len(trial.found), 'difference')} can be carried over\n")
         try:
             minimum, note = _search(runner, trial)
-        except OutOfBudget:
-            minimum = runner.best or ()
-            note = "The budget ended; this is the smallest set so far." if minimum else "The budget ended too early."
-        except KeyboardInterrupt:
-            minimum, interrupted = runner.best or (), True
-            note = "Interrupted; this is the smallest set so far." if minimum else "Interrupted too early."
+        except (OutOfBudget, KeyboardInterrupt) as end:
+            minimum, interrupted = runner.best or (), isinstance(end, KeyboardInterrupt)
+            begun = f"{runner.flaky}{'Interrupted' if interrupted else 'The budget ended'}"
+            note = f"{begun}; this is the smallest set so far." if minimum else f"{begun} too early."
         values = {change: _shown(change, trial.values(change)) for change in trial.found}
         return Proof(minimum, note, runner.number, len(trial.found), values, trial.left_out, interrupted)
 
@@ -131,25 +129,30 @@ def _search(runner: Runner, trial: Trial) -> tuple[tuple[Change, ...], str]:
 
 def _of_flaky(runner: Runner, found: tuple[Change, ...]) -> tuple[tuple[Change, ...], str]:
     """COMMAND answers both ways: nothing is claimed unless it works clearly more often with it."""
-    runner.is_flaky()
-    of_bad, carried = (runner.working(which, _OFTEN) for which in ((), found))
+    of_bad, carried, runs = _ends(runner, found)
     if carried - of_bad < _APART:
-        both = f"in {of_bad} of {_OFTEN} runs on BAD and in {carried} of {_OFTEN} with all that GOOD has"
+        both = f"in {of_bad} of {runs} runs on BAD and in {carried} of {runs} with all that GOOD has"
         return (), f"COMMAND is flaky: it works {both}. This difference is too small to search for its cause."
+    runner.is_flaky(of_bad, carried, _OFTEN)
     runner.best = found
     smallest = minimal(found, runner.passes)
     works = runner.working(smallest, _OFTEN)
-    while works - of_bad >= _APART:  # one wrong answer makes it too large
-        better = ((runner.working(rest, _OFTEN), rest) for rest in _rests(smallest))
-        found_again = next((row for row in better if row[0] - of_bad >= _APART), None)
-        if found_again is None:
-            break
-        works, smallest = found_again
     both = f"in {works} of {_OFTEN} runs with this, and in {of_bad} of {_OFTEN} on BAD"
     if works - of_bad < _APART:
         names = " and ".join(map(shown, smallest))
         return (), f"COMMAND is flaky: the search ended at {names}, but it works {both}."
     return smallest, f"COMMAND is flaky: it works {both}."
+
+
+def _ends(runner: Runner, found: tuple[Change, ...]) -> tuple[int, int, int]:
+    """How often it works on BAD, with all that GOOD has, and in how many runs of each. It ends where the runs that are
+    left could not set them apart: the answer, and its chance of error, are those of all the runs."""
+    of_bad = carried = 0
+    for attempt in range(_OFTEN):
+        of_bad, carried = of_bad + runner.once((), attempt), carried + runner.once(found, attempt)
+        if carried - of_bad + _OFTEN - 1 - attempt < _APART:
+            break
+    return of_bad, carried, attempt + 1
 
 
 def _rests(which: tuple[Change, ...]) -> Iterator[tuple[Change, ...]]:

@@ -9,7 +9,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import ceil, log2
+from math import ceil, log, log2
 from pathlib import Path
 
 from doctor.errors import InputError
@@ -17,6 +17,8 @@ from doctor.why.scratch import Change, shown
 from doctor.why.trial import Ended, Trial
 
 _LOG_LIMIT = 16 << 20
+_ONCE_IN = 20
+"""Searches of a flaky command of which one may go wrong in its steps; what is found is run ten times after it."""
 _SCHEMA = "doctor.why-log/1"
 _NAMED = 3
 """Changes that a line of progress names."""
@@ -45,7 +47,8 @@ class Runner:
         self.command = list(command)
         self.pattern = _compiled(limits.pattern)
         self.number, self.ends = 0, time.monotonic() + 60 * limits.minutes
-        self._needed = 1
+        self.flaky = ""
+        self._says, self._enough = (1.0, -1.0), 1.0
         self._levels = ceil(log2(max(self.differences, 1)))
         self.best: tuple[Change, ...] | None = None
         self.last = ""
@@ -53,20 +56,25 @@ class Runner:
         self._log = Log(limits.log, _identity(trial, self.command, limits))
         self._expected = 8 + self._levels
 
-    def is_flaky(self) -> None:
-        """From now on an answer is what three runs agree in."""
-        self._needed = 3
-        self._expected = 30 + 4 * self._levels
+    def is_flaky(self, of_bad: int, carried: int, runs: int) -> None:
+        """So often COMMAND worked in that many runs of BAD, and with all of GOOD's. From now on each set is run until
+        one of these two rates is so much likelier than the other that a whole search goes wrong once in twenty times
+        (Wald's sequential test)."""
+        rates = [(works + 1) / (runs + 2) for works in (of_bad, carried)]
+        self._says = log(rates[1] / rates[0]), log((1 - rates[1]) / (1 - rates[0]))
+        self._enough = log(_ONCE_IN * max(self._levels, 1))
+        self._expected = 2 * runs + 12 + 4 * self._levels
+        self.flaky = f"COMMAND is flaky: it works in {of_bad} of {runs} runs on BAD. "
 
     def passes(self, which: tuple[Change, ...]) -> bool:
         """Whether COMMAND works with these."""
-        answers: list[bool] = []
-        while max(answers.count(True), answers.count(False)) < self._needed:
-            answers.append(self.once(which, len(answers)))
-        good = answers.count(True) == self._needed
-        if good and (self.best is None or len(which) < len(self.best)):
+        sure, attempt = 0.0, 0
+        while abs(sure) < self._enough:
+            sure += self._says[0] if self.once(which, attempt) else self._says[1]
+            attempt += 1
+        if sure > 0 and (self.best is None or len(which) < len(self.best)):
             self.best = which
-        return good
+        return sure > 0
 
     def working(self, which: tuple[Change, ...], runs: int) -> int:
         """In how many of its first runs COMMAND works with these."""

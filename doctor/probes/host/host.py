@@ -65,7 +65,8 @@ def probe(system: System, sheet: FactSheet) -> None:
         key = fact.removesuffix("_bytes")
         held = limits.value.get(key) if limits.known and limits.value is not None else None
         if held is None:
-            sheet.miss(f"host.{fact}", limits.state, limits.source, limits.detail)
+            state = State.NOT_RECORDED if limits.known else limits.state
+            sheet.miss(f"host.{fact}", state, limits.source, limits.detail)
         else:
             sheet.put(f"host.{fact}", held, limits.source)
 
