@@ -189,7 +189,10 @@ class Pair:
         if self.seen is not None:
             return self.seen
         forms = {"variable": "environment[{}]", "package": "packages[{}]"}
-        return tuple(forms.get(kind, f"{kind}[{{}}]").format(rest) for kind, _, rest in (word.partition(" ") for word in self.cause))
+        return tuple(
+            forms.get(kind, f"{kind}[{{}}]").format(rest)
+            for kind, _, rest in (word.partition(" ") for word in self.cause)
+        )
 
 
 PAIRS: list[Pair] = []

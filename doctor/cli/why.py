@@ -46,6 +46,9 @@ def why(
     timeout: Annotated[float, typer.Option(min=1, help="Seconds for each run of COMMAND.")] = 300,
     runs: Annotated[int, typer.Option(min=4, help="Runs of COMMAND at most.")] = 100,
     minutes: Annotated[float, typer.Option(min=0.1, help="Minutes at most.")] = 60,
+    jobs: Annotated[
+        int, typer.Option(min=1, max=8, help="Runs side by side; not for a COMMAND that uses a port or fills a GPU.")
+    ] = 1,
     resume: Annotated[Path | None, typer.Option(help="Log of runs: written, and read where it is there.")] = None,
     format_: TextOrJson = "text",
     verbose: Annotated[bool, typer.Option("-v", help="List every difference.")] = False,
@@ -68,7 +71,7 @@ def why(
     if command:
         from doctor.why.runs import Limits
 
-        limits = Limits(runs=runs, minutes=minutes, timeout_s=timeout, pattern=pattern, log=resume)
+        limits = Limits(runs=runs, minutes=minutes, jobs=jobs, timeout_s=timeout, pattern=pattern, log=resume)
         return _prove((good, bad), (good_env, bad_env), (good_dir, bad_dir), command, limits, format_, output, site)
     return _compare((good, bad), symptom, verbose, format_, output, site)
 

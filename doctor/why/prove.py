@@ -84,7 +84,7 @@ class Proof:
 
 def prove(good: Side, bad: Side, command: Sequence[str], limits: Limits, tell: Callable[[str], None]) -> Proof:
     """Raises InputError for what can't be tried."""
-    with _trial(good, bad, tell) as trial:
+    with _trial(good, bad, limits.jobs, tell) as trial:
         runner, interrupted = Runner(trial, command, limits, tell), False
         tell(f"{trial.begins}{_plural(len(trial.found), 'difference')} can be carried over\n")
         try:
@@ -98,12 +98,14 @@ def prove(good: Side, bad: Side, command: Sequence[str], limits: Limits, tell: C
 
 
 @contextmanager
-def _trial(good: Side, bad: Side, tell: Callable[[str], None]) -> Iterator[Trial]:
+def _trial(good: Side, bad: Side, jobs: int, tell: Callable[[str], None]) -> Iterator[Trial]:
     if isinstance(good, Local) and isinstance(bad, Local):
         place = _place(bad.prefix)
         with tempfile.TemporaryDirectory(prefix="doctor-why-", dir=place, ignore_cleanup_errors=True) as folder:
             yield LocalTrial(good, bad, Path(folder))
     elif isinstance(good, Box) and isinstance(bad, Box):
+        if jobs > 1:
+            raise InputError("--jobs is for sides without a container: containers may share a port, a volume or a GPU")
         with tried(good, bad, tell) as trial:
             yield trial
     else:
@@ -112,6 +114,7 @@ def _trial(good: Side, bad: Side, tell: Callable[[str], None]) -> Iterator[Trial
 
 def _search(runner: Runner, trial: Trial) -> tuple[tuple[Change, ...], str]:
     found = trial.found
+    runner.ahead((which, attempt) for attempt in range(_TWICE) for which in ((), found))
     of_bad = runner.working((), _TWICE)
     if of_bad == _TWICE:
         return (), f"COMMAND works on BAD as it is: nothing to explain.{trial.as_it_is}"
@@ -120,8 +123,10 @@ def _search(runner: Runner, trial: Trial) -> tuple[tuple[Change, ...], str]:
         return (), _what_remains(runner, trial)
     if of_bad == 0 and carried == _TWICE:
         runner.best = found
-        smallest = minimal(found, runner.passes)
-        of_less = sum(runner.working(rest, _AGAIN) for rest in ((), *_rests(smallest)))
+        smallest = minimal(found, runner.passes, lambda parts: runner.ahead((part, 0) for part in parts), runner.jobs)
+        checked = (smallest, (), *_rests(smallest))
+        runner.ahead((which, attempt) for which in checked for attempt in range(_AGAIN - 1))  # the last ones run alone
+        of_less = sum(runner.working(rest, _AGAIN) for rest in checked[1:])
         if of_less == 0 and runner.working(smallest, _AGAIN) == _AGAIN:
             return smallest, ""
     return _of_flaky(runner, found)

@@ -26,7 +26,7 @@ _CONDITIONS = tuple(
     (re.compile(words), re.compile(names))
     for words, names in {
         r"Connection refused|(?:Connection|Operation) timed out|No route to host|Network is unreachable"
-        r"|Name or service not known|Temporary failure in name resolution": r"environment\[(?i:(?:https?|all|no)_proxy)\]"
+        r"|Name or service not known|Temporary failure in name resolution": r"environment\[(?i:\w+_proxy)\]"
         r"|environment\[\w+_(?:ADDR|HOST|PORT|URL|ENDPOINT|IFNAME)\]|option\[--network\]|host\.interfaces",
         r"Permission denied|Operation not permitted": r"account|nodes"
         r"|option\[--(?:user|userns|privileged|read-only|cap-\w+|security-opt|group-add|device-cgroup-rule)\b.*",
@@ -126,7 +126,11 @@ def _in_source(one: Difference) -> re.Pattern[str] | None:
     if head == "environment":
         return re.compile(rf"['\"]{re.escape(member)}['\"]")
     names = "|".join(map(re.escape, (re.sub(r"[-.]", "_", member), *one.modules)))
-    return re.compile(rf"^\s*(?:import|from)\s[^\n#]{{0,200}}\b(?:{names})\b", re.MULTILINE) if head == "packages" else None
+    return (
+        re.compile(rf"^\s*(?:import|from)\s[^\n#]{{0,200}}\b(?:{names})\b", re.MULTILINE)
+        if head == "packages"
+        else None
+    )
 
 
 def read(symptom: str | None, *, is_here: bool = False) -> Symptom:
