@@ -137,6 +137,43 @@ SECOND = (
     ),
 )
 
+THIRD = (
+    FactPair(
+        "amdgpu is blacklisted",
+        frozenset({"amdgpu_driver", "kernel", "nodes"}),
+        Node("rx7900xtx", rocm=("6.4.1",)),
+        Node("rx7900xtx", rocm=("6.4.1",), faults=(amd.amdgpu_blacklisted,)),
+        "ROCk module is NOT loaded, possibly no GPU devices",
+    ),
+    FactPair(
+        "one of two GPUs is kept for a virtual machine",
+        frozenset({"gpus"}),
+        Node("h100", 2),
+        Node("h100", 2, faults=(nvidia.vfio_bound,)),
+        "RuntimeError: CUDA error: invalid device ordinal",
+    ),
+    FactPair(
+        "ROCm without HSA's runtime",
+        frozenset({"rocm", "libraries", "loader"}),
+        Node(**_MI300X),
+        Node(**_MI300X, faults=(amd.no_hsa_runtime,)),
+        "ImportError: libhsa-runtime64.so.1: cannot open shared object file: No such file or directory",
+    ),
+    FactPair(
+        "four PCIe lanes of sixteen",
+        frozenset({"gpus"}),
+        Node("h100", 2),
+        Node("h100", 2, faults=(nvidia.narrow_link(4),)),
+    ),
+    FactPair(
+        "the compute mode refuses",
+        frozenset({"gpus"}),
+        Node("h100", 2),
+        Node("h100", 2, faults=(nvidia.compute_mode(2),)),
+        "RuntimeError: CUDA error: CUDA-capable device(s) is/are busy or unavailable",
+    ),
+)
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -159,4 +196,4 @@ def answers(chosen: Sequence[FactPair]) -> Iterator[Answer]:
 
 
 def main() -> None:
-    print(json.dumps([(a.pair.what, a.place, a.lead) for a in answers((*FIRST, *SECOND))], indent=1))
+    print(json.dumps([(a.pair.what, a.place, a.lead) for a in answers((*FIRST, *SECOND, *THIRD))], indent=1))

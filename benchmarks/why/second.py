@@ -17,7 +17,7 @@ _OTHERS = (
 )
 
 
-def _real(w: World, good: str, bad: str, same: str = "") -> None:
+def wheels(w: World, good: str, bad: str, same: str = "") -> None:
     """These wheels, and four that differ and do no harm."""
     rows = ([f"{row[0]}=={row[side]}" for row in _OTHERS] for side in (1, 2))
     real(w, *((*row, *given.split(), *same.split()) for row, given in zip(rows, (good, bad), strict=True)))
@@ -28,7 +28,7 @@ def werkzeug_3_below_flask_2(w: World) -> None:
     """Flask 2.2 imports url_quote, which Werkzeug 3 removed."""
     w.harmless(packages=30, variables=30)
     same = "flask==2.2.2 jinja2==3.1.4 markupsafe==2.1.5 itsdangerous==2.2.0 click==8.1.7"
-    _real(w, "werkzeug==2.2.3", "werkzeug==3.0.1", same)
+    wheels(w, "werkzeug==2.2.3", "werkzeug==3.0.1", same)
     w.python("import flask\nflask.Flask('x')\n")
 
 
@@ -37,7 +37,7 @@ def urllib3_2_below_requests_toolbelt(w: World) -> None:
     """requests-toolbelt 0.10 imports a module of urllib3 that release 2 removed."""
     w.harmless(packages=60, variables=20)
     same = "requests==2.31.0 requests-toolbelt==0.10.1 certifi==2024.2.2 charset-normalizer==3.3.2"
-    _real(w, "urllib3==1.26.18", "urllib3==2.2.1", same)
+    wheels(w, "urllib3==1.26.18", "urllib3==2.2.1", same)
     w.python("from requests_toolbelt import MultipartEncoder\n")
 
 
@@ -45,7 +45,7 @@ def urllib3_2_below_requests_toolbelt(w: World) -> None:
 def no_setuptools_for_pkg_resources(w: World) -> None:
     """The module that is missing belongs to a distribution of another name."""
     w.harmless(packages=30, variables=20)
-    _real(w, "setuptools==69.5.1", "six==1.16.0")
+    wheels(w, "setuptools==69.5.1", "six==1.16.0")
     w.python("import pkg_resources\n")
 
 
@@ -61,7 +61,7 @@ def distribution_of_another_name(w: World) -> None:
 def protobuf_4_below_generated_code(w: World) -> None:
     """Code that an old protoc generated does not work with protobuf 4."""
     w.harmless(variables=40)
-    _real(w, "protobuf==3.20.3", "protobuf==4.25.3", "googleapis-common-protos==1.52.0")
+    wheels(w, "protobuf==3.20.3", "protobuf==4.25.3", "googleapis-common-protos==1.52.0")
     w.python("from google.rpc import status_pb2\n")
 
 
@@ -69,7 +69,7 @@ def protobuf_4_below_generated_code(w: World) -> None:
 def marshmallow_4_below_environs(w: World) -> None:
     """environs 9 reads an attribute that marshmallow 4 removed."""
     w.harmless(packages=100)
-    _real(w, "marshmallow==3.21.1", "marshmallow==4.0.0", "environs==9.5.0 python-dotenv==1.0.1")
+    wheels(w, "marshmallow==3.21.1", "marshmallow==4.0.0", "environs==9.5.0 python-dotenv==1.0.1")
     w.python("import environs\nenvirons.Env().int('X', 1)\n")
 
 
@@ -108,7 +108,7 @@ def certificates_are_gone(w: World) -> None:
     w.harmless(variables=50)
     w.bad.variables["REQUESTS_CA_BUNDLE"] = "/etc/ssl/corp/bundle.pem"
     same = "requests==2.31.0 certifi==2024.2.2 charset-normalizer==3.3.2 urllib3==2.2.1"
-    _real(w, "", "", same)
+    wheels(w, "", "", same)
     w.python(
         "import requests\ntry: requests.get('https://127.0.0.1:9/', timeout=2)\n"
         "except requests.ConnectionError: pass  # nobody serves there\n"
