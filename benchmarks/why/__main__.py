@@ -169,7 +169,7 @@ def summary(rows: list[Row], answered: list[facts.Answer]) -> str:
     static = [row.places for row in rows if row.pair.cause and row.pair.gives_symptom]
     readable = [places for places in static if places] + [[a.place] for a in answered]
     first = sum(1 in places for places in readable)
-    third = sum(all(0 < p <= 3 for p in places) for places in readable)
+    three = sum(all(0 < p <= 3 for p in places) for places in readable)
     proved = [row for row in rows if row.pair.expect == PROVED]
     exact = sum(row.is_right for row in proved)
     single = [row for row in proved if len(row.pair.cause) == 1 and row.is_right]
@@ -178,7 +178,7 @@ def summary(rows: list[Row], answered: list[facts.Answer]) -> str:
     unread = len(static) + len(answered) - len(readable)
     right, claims = sum(row.is_right for row in others), sum(row.claims_too_much for row in rows)
     return (
-        f"static: planted first {first} of {len(readable)}, all in the first three {third}; "
+        f"static: planted first {first} of {len(readable)}, all in the first three {three}; "
         f"{unread} more that no fact holds\n"
         f"prove: exactly the minimal set {exact} of {len(proved)}; "
         f"single cause within 2·log2(n)+10 runs {within} of {len(single)}\n"

@@ -1,4 +1,6 @@
-"""The third set: 20 pairs written down after the ranking was changed for the second, and run once before it changed again."""
+"""The third set: 20 pairs, written down after the ranking was changed for the second, and run once before it changed
+again.
+"""
 
 from __future__ import annotations
 
@@ -154,5 +156,6 @@ def container_without_capabilities(w: World) -> None:
 def container_little_memory(w: World) -> None:
     """64 MiB of memory; GOOD has 1 GiB."""
     containers(w, ("--memory", "1g", "--memory-swap", "2g"), ("--memory", "64m", "--memory-swap", "2g"))
-    w.command = ["python3", "-c", "import pathlib\nt = pathlib.Path('/sys/fs/cgroup/memory.max').read_text()\nassert int(t) > 1 << 28, t"]  # fmt: skip
+    limit = "cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null"
+    w.command = ["sh", "-c", f"test $({limit}) -gt 268435456"]
     w.said = "Killed"

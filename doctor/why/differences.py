@@ -55,7 +55,7 @@ _OF_MACHINES = {
 _CHOICES = {"loader", "libraries", "plugin_libraries", "engines", "toolkits"}
 """Facts whose keys are names, and whose paths are what the loader chose: those say what it is."""
 _SITE = re.compile(r"^.*/(?:site|dist)-packages/")
-_PSEUDONYM = re.compile(r"\b((?:user|host|site|domain|name|path)-)[0-9a-f]{8}\b")
+PSEUDONYM = re.compile(r"\b((?:user|host|site|domain|name|path)-)(?:[0-9a-f]{8}\b|\*)")
 """Two keys of redaction give one name two stand-ins."""
 _BUILDER = re.compile(r"\(\S+@\S+\) ?")
 """Who built a kernel, in its version."""
@@ -82,7 +82,7 @@ def differences(good: Snapshot, bad: Snapshot, *, same_names: bool = False) -> t
 
 
 def _without_names(side: Snapshot) -> Snapshot:
-    text = _PSEUDONYM.sub(r"\1*", side.model_dump_json(exclude={"origins"}))
+    text = PSEUDONYM.sub(r"\1*", side.model_dump_json(exclude={"origins"}))
     return Snapshot.model_validate_json(text).model_copy(update={"origins": side.origins})
 
 

@@ -78,13 +78,13 @@ class Symptom:
         return None
 
     def _value(self, one: Difference) -> int:
-        """Where the text has what BAD has and GOOD has not: whole, or short and behind the name in any case."""
+        """Where the text has what BAD has: whole, or short and behind the name in any case."""
         if not isinstance(one.bad, str) or not one.bad or one.name.startswith("packages["):
             return -1
         value = re.escape(one.bad)
         forms = [rf"(?i:\b{re.escape(_member(one))})[=:\s'\"]{{1,3}}{value}(?!\w)"]
-        if len(one.bad) >= _LEAST and (one.good is None or one.good not in self.text):
-            forms.append(rf"(?<![\w/.-]){value}(?![\w/-])")
+        if len(one.bad) >= _LEAST:
+            forms.append(rf"(?<![\w/.-]){value}(?![\w/-]|\.\w)")
         return _last(re.compile("|".join(forms)), self.text)
 
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from shlex import quote
 from typing import Any
 
 from doctor.compare import flat
 from doctor.engine.verdict import State, unread_line
 from doctor.facts.labels import label
 from doctor.findings import Finding, Layer
-from doctor.why.differences import Difference
+from doctor.redaction.secrets import MASK
+from doctor.why.differences import PSEUDONYM, Difference
 from doctor.why.ranking import Explained, Why
 
 _SHOWN = 10
 _WIDEST = 100
+_TRIED = 3
+"""Differences of a list for which a command to try is printed."""
 
 
 def render(found: Why, names: tuple[str, str], *, verbose: bool = False) -> str:
@@ -85,7 +89,11 @@ def _lines(found: Why, names: tuple[str, str], verbose: bool) -> Iterator[str]:
     for title, some in rows:
         if some:
             yield f"\n{title}:"
-            yield from (_pointed(d, found) for d in (some if verbose else some[:_SHOWN]))
+            for place, d in enumerate(some if verbose else some[:_SHOWN]):
+                reason = found.reasons.get(d.name)
+                yield f"  {_change(d)}" + (f"  ({reason})" if reason else "")
+                if place < _TRIED and reason is not None and (attempt := _attempt(d)):
+                    yield f"    Try: {attempt}"
             if len(some) > _SHOWN and not verbose:
                 yield f"  and {len(some) - _SHOWN} more (-v)"
     if found.rest:
@@ -112,9 +120,17 @@ def _unexplained(finding: Finding, found: Why, names: tuple[str, str]) -> str:
     return f"No difference explains: {finding.summary}  {finding.rule}"
 
 
-def _pointed(one: Difference, found: Why) -> str:
-    reason = found.reasons.get(one.name)
-    return f"  {_change(one)}" + (f"  ({reason})" if reason else "")
+def _attempt(one: Difference) -> str:
+    """A command that puts GOOD's value in the place of BAD's; empty where there is none, or a value is masked."""
+    head, _, member = one.name.removesuffix("]").partition("[")
+    good = "" if one.good is None else str(one.good)
+    if len(good) > _WIDEST or MASK in good or PSEUDONYM.search(good) or " (build " in good:
+        return ""
+    if head == "environment":
+        return f"env -u {quote(member)} COMMAND" if one.good is None else f"env {quote(f'{member}={good}')} COMMAND"
+    if head != "packages":
+        return ""
+    return f"python -m pip install {quote(f'{member}=={good}')}" if good else f"python -m pip uninstall {quote(member)}"
 
 
 def _change(one: Difference) -> str:
