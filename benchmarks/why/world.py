@@ -94,7 +94,7 @@ class Side:
 
     def _limited(self) -> None:
         for name, soft in self.limits.items():
-            resource.setrlimit(LIMITS[name][0], (soft, resource.getrlimit(LIMITS[name][0])[1]))
+            resource.setrlimit(LIMITS[name], (soft, resource.getrlimit(LIMITS[name])[1]))
 
     def close(self) -> None:
         if self.process:

@@ -182,7 +182,7 @@ def _absolute(word: str) -> str:
 def _limited(scratch: Scratch, carried: set[str]) -> Callable[[], None] | None:
     """Sets BAD's soft limits, and GOOD's of those that are carried, where they are not this shell's."""
     good, bad = scratch.good.limits, scratch.bad.limits
-    values = [(LIMITS[name][0], good[name] if name in carried else own) for name, own in bad.items()]
+    values = [(LIMITS[name], good[name] if name in carried else own) for name, own in bad.items()]
     wanted = [(number, value) for number, value in values if resource.getrlimit(number)[0] != value]
     if not wanted:
         return None
