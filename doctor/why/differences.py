@@ -70,7 +70,7 @@ class Difference:
     layer: Layer
     good: Any = field(compare=False)
     bad: Any = field(compare=False)
-    modules: tuple[str, ...] = field(default=(), compare=False)
+    modules: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
     """What a package is imported as."""
 
 
@@ -198,7 +198,7 @@ def _packages(good: Snapshot, bad: Snapshot) -> Iterable[Difference]:
                 continue
             values = [f"{value} (build {row.digest[:8]})" for value, row in zip(values, made, strict=True)]
         modules = dict.fromkeys(word for row in made for word in row.modules or ())
-        yield Difference(f"{_PACKAGES}[{name}]", Layer.TORCH, *values, tuple(modules))
+        yield Difference(f"{_PACKAGES}[{name}]", Layer.TORCH, *values, modules=tuple(modules))
 
 
 def _facts(good: Snapshot, bad: Snapshot) -> Iterable[Difference]:
