@@ -1,9 +1,10 @@
 """Makes the pairs, asks `doctor why` about each, and prints a table.
 
-    python -m benchmarks.why                    # both halves of the pairs
-    python -m benchmarks.why --half A|B         # one of them
+    python -m benchmarks.why                    # all pairs
+    python -m benchmarks.why --set N            # those that were written at one time
     python -m benchmarks.why --only NAME        # one pair, with all that it prints
     python -m benchmarks.why --image NAME       # also the pairs of containers, made of this image of Docker
+    python -m benchmarks.why --static           # the ranking alone; nothing is run
     python -m benchmarks.why --list             # the specification alone
     python -m benchmarks.why --nodes            # the planted faults of tests/fakenode/cases.py
     python -m benchmarks.why --cost             # runs of --prove against the number of differences
@@ -18,7 +19,6 @@ import contextlib
 import io
 import json
 import os
-import random
 import re
 import tempfile
 import time
@@ -27,11 +27,15 @@ from math import log2
 from pathlib import Path
 from typing import Any
 
-from benchmarks.why import boxes, cost, edges, facts, nodes, packages, shells  # noqa: F401 - they register pairs
+from benchmarks.why import boxes, cost, edges, facts, nodes, packages, second, shells, third  # noqa: F401 - they register pairs
 from benchmarks.why.world import BAD_WORKS, FLAKY, GOOD_FAILS, PAIRS, PROVED, REFUSED, REMAINS, Pair, World
 from doctor.cli.main import run
 
-_SEED = 35
+_SETS: dict[int, tuple[tuple[str, ...], tuple[facts.FactPair, ...]]] = {
+    1: (("boxes", "edges", "packages", "shells"), facts.FIRST),
+    2: (("second",), facts.SECOND),
+    3: (("third",), facts.THIRD),
+}
 _NOTES = {
     REMAINS: "What remains is",
     GOOD_FAILS: "and in GOOD too",
@@ -74,21 +78,18 @@ class Row:
         return 2 * log2(max(self.proof.get("differences", 1), 1)) + 10
 
 
+_IS_STATIC: list[bool] = []
+
+
 def _form(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name) if name.startswith("package") else name
 
 
-def halves() -> tuple[list[Pair], list[Pair]]:
-    """Split once, by a seed; B is kept aside."""
-    mixed = sorted(PAIRS, key=lambda p: p.name)
-    random.Random(_SEED).shuffle(mixed)
-    return mixed[::2], mixed[1::2]
-
-
-def halves_of_facts() -> tuple[tuple[facts.FactPair, ...], tuple[facts.FactPair, ...]]:
-    mixed = sorted(facts.FACTS, key=lambda p: p.what)
-    random.Random(_SEED).shuffle(mixed)
-    return tuple(mixed[::2]), tuple(mixed[1::2])
+def chosen_sets(number: int | None) -> tuple[list[Pair], list[facts.FactPair]]:
+    """Set 1 was written with the program, the later ones after it; each was run once for a first figure."""
+    numbers = [number] if number else list(_SETS)
+    modules = {f"{__package__}.{name}" for n in numbers for name in _SETS[n][0]}
+    return [p for p in PAIRS if p.make.__module__ in modules], [f for n in numbers for f in _SETS[n][1]]
 
 
 def _asked(argv: list[str]) -> tuple[int, str, str]:
@@ -128,6 +129,10 @@ def _tried(one: Pair, world: World, loud: bool) -> Row:
     names += [d["name"] for part in ("named", "suspected", "stack", "rest") for d in static.get(part, ())]
     ranked = list(dict.fromkeys(map(_form_of_static, names)))
     places = [ranked.index(n) + 1 if n in ranked else 0 for n in map(_form_of_static, one.ranked())]
+    if _IS_STATIC:
+        if loud:
+            print(said, json.dumps(static, indent=1), out, err, sep="\n")
+        return Row(one, places, {}, "", 0, changed=False, leaked="hf_G" in out)
     before, began = _state(world.root), time.perf_counter()
     if world.scratch:
         os.environ["TMPDIR"], tempfile.tempdir = str(world.scratch), None
@@ -164,7 +169,7 @@ def summary(rows: list[Row], answered: list[facts.Answer]) -> str:
     static = [row.places for row in rows if row.pair.cause and row.pair.gives_symptom]
     readable = [places for places in static if places] + [[a.place] for a in answered]
     first = sum(1 in places for places in readable)
-    third = sum(all(0 < p <= 3 for p in places) for places in readable)
+    three = sum(all(0 < p <= 3 for p in places) for places in readable)
     proved = [row for row in rows if row.pair.expect == PROVED]
     exact = sum(row.is_right for row in proved)
     single = [row for row in proved if len(row.pair.cause) == 1 and row.is_right]
@@ -173,7 +178,7 @@ def summary(rows: list[Row], answered: list[facts.Answer]) -> str:
     unread = len(static) + len(answered) - len(readable)
     right, claims = sum(row.is_right for row in others), sum(row.claims_too_much for row in rows)
     return (
-        f"static: planted first {first} of {len(readable)}, all in the first three {third}; "
+        f"static: planted first {first} of {len(readable)}, all in the first three {three}; "
         f"{unread} more that no fact holds\n"
         f"prove: exactly the minimal set {exact} of {len(proved)}; "
         f"single cause within 2·log2(n)+10 runs {within} of {len(single)}\n"
@@ -183,37 +188,34 @@ def summary(rows: list[Row], answered: list[facts.Answer]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--half", choices=["A", "B"])
+    parser.add_argument("--set", type=int, choices=_SETS)
     parser.add_argument("--only")
     parser.add_argument("--image")
-    for name in ("list", "nodes", "cost"):
+    for name in ("list", "nodes", "cost", "static"):
         parser.add_argument(f"--{name}", action="store_true")
     given = parser.parse_args()
     if given.nodes or given.cost:
         return nodes.main() if given.nodes else cost.main()
+    _IS_STATIC[:] = [True] * given.static
     boxes.IMAGE[:] = [given.image] if given.image else []
-    both, of_facts = halves(), halves_of_facts()
-    chosen = both[0] + both[1] if given.half is None else both["AB".index(given.half)]
-    known = facts.FACTS if given.half is None else of_facts["AB".index(given.half)]
+    chosen, known = chosen_sets(given.set)
     if given.only:
-        chosen, known = [p for p in chosen if p.name == given.only], ()
+        chosen, known = [p for p in chosen if p.name == given.only], []
     if given.list:
-        for half, some in zip("AB", both, strict=True):
-            for one in some:
-                print(f"{half} {one.name}: {one.what} Cause: {' and '.join(one.cause) or '-'}. "
-                      f"{one.harmless} harmless. Expected: {one.expect}.")  # fmt: skip
-        for half, rest in zip("AB", of_facts, strict=True):
-            for fact in rest:
-                print(f"{half} nodes: {fact.what}. Cause: {' or '.join(sorted(fact.cause))}. 200 harmless. Static.")
+        for one in chosen:
+            print(f"{one.name}: {one.what} Cause: {' and '.join(one.cause) or '-'}. "
+                  f"{one.harmless} harmless. Expected: {one.expect}.")  # fmt: skip
+        for fact in known:
+            print(f"nodes: {fact.what}. Cause: {' or '.join(sorted(fact.cause))}. 200 harmless. Static.")
         return None
     rows, answered = [], []
     for one in chosen:
-        if one.make.__module__ == boxes.__name__ and not boxes.IMAGE:
+        if one.needs_image and not boxes.IMAGE:
             continue
         rows.append(tried(one, bool(given.only)))
         print(shown(rows[-1]), flush=True)
     if known:
-        for answer in facts.answers(tuple(known)):
+        for answer in facts.answers(known):
             answered.append(answer)
             print(f"{answer.pair.what[:50]:51} {'static':16} {answer.place:<8} first: {answer.lead}", flush=True)
     print(summary(rows, answered))

@@ -16,7 +16,7 @@ def docker(*words: str) -> str:
     return done.stdout.strip()
 
 
-def _containers(w: World, good: tuple[str, ...], bad: tuple[str, ...]) -> None:
+def containers(w: World, good: tuple[str, ...], bad: tuple[str, ...]) -> None:
     made = []
     for side, flags in (("good", good), ("bad", bad)):
         name = f"doctor-why-{uuid.uuid4().hex[:8]}-{side}"
@@ -29,21 +29,21 @@ def _containers(w: World, good: tuple[str, ...], bad: tuple[str, ...]) -> None:
 @pair("option --ulimit nofile", "variable A", harmless=20, gives_symptom=False, seen=("host.nofile", "environment[A]"))
 def container_option_and_variable(w: World) -> None:
     """A limit and a variable of a container that only together let it work."""
-    _containers(w, ("-e", "A=1"), ("-e", "A=2", "--ulimit", "nofile=64:64"))
+    containers(w, ("-e", "A=1"), ("-e", "A=2", "--ulimit", "nofile=64:64"))
     w.command = ["sh", "-c", "test $A = 1 && test $(ulimit -n) -gt 64"]
 
 
-@pair("device /dev/card", harmless=20, gives_symptom=False, seen=())
+@pair("device /dev/card", harmless=20, gives_symptom=False)
 def container_device(w: World) -> None:
     """A device that was not passed to the container."""
-    _containers(w, ("--device", "/dev/zero:/dev/card"), ())
+    containers(w, ("--device", "/dev/zero:/dev/card"), ())
     w.command = ["sh", "-c", "test -c /dev/card"]
 
 
 @pair("option --shm-size", harmless=20, gives_symptom=False, seen=("host.shm_bytes",))
 def container_shm(w: World) -> None:
     """The container's shared memory is too small."""
-    _containers(w, ("--shm-size", "256m"), ("--shm-size", "16m"))
+    containers(w, ("--shm-size", "256m"), ("--shm-size", "16m"))
     w.command = ["sh", "-c", "dd if=/dev/zero of=/dev/shm/x bs=1M count=64"]
 
 

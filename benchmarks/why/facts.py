@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from tests.fakenode import Node
 from tests.fakenode import faults_amd as amd
 from tests.fakenode import faults_host as host
 from tests.fakenode import faults_nvidia as nvidia
+from tests.fakenode.machine import RENDER, USER, VIDEO
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,9 @@ def _torch(version: str) -> Any:
     return {"faults": (host.python_needs(torch=version),)}
 
 
+_RENDER = amd.account(USER, USER, VIDEO, RENDER)
 _MI300X: Any = {"board": "mi300x", "count": 2, "rocm": ("7.2.1",)}
-FACTS = (
+FIRST = (
     FactPair(
         "driver 580 and 535 below torch for CUDA 13.0", frozenset({"nvidia_driver"}),
         Node("rtx4090", **_torch("2.9.1+cu130")), Node("rtx4090", driver="535.183.01", **_torch("2.9.1+cu130")),
@@ -76,6 +78,102 @@ FACTS = (
     ),
 )  # fmt: skip
 
+SECOND = (
+    FactPair(
+        "secure boot refuses the module",
+        frozenset({"kernel", "kernel.secure_boot", "nvidia_driver", "kernel_log"}),
+        Node("rtx4090"),
+        Node("rtx4090", faults=(nvidia.secure_boot_refuses,)),
+        "modprobe: ERROR: could not insert 'nvidia': Key was rejected by service",
+    ),
+    FactPair(
+        "the account is not in render",
+        frozenset({"account", "nodes"}),
+        Node("rx7900xtx", rocm=("6.4.1",), faults=(_RENDER,)),
+        Node("rx7900xtx", rocm=("6.4.1",), faults=(amd.account(USER, USER),)),
+        "Unable to open /dev/kfd read-write: Permission denied",
+    ),
+    FactPair(
+        "MIG is on, without instances",
+        frozenset({"gpus"}),
+        Node("h100", 2),
+        Node("h100", 2, faults=(nvidia.mig(0),)),
+        "RuntimeError: No CUDA GPUs are available",
+    ),
+    FactPair(
+        "the fabric manager stopped",
+        frozenset({"gpus", "nvidia_driver", "fabric"}),
+        Node("h100", 8),
+        Node("h100", 8, faults=(nvidia.fabric_manager_stopped,)),
+        "RuntimeError: CUDA error: system not yet initialized",
+    ),
+    FactPair(
+        "a stub of libcuda comes first",
+        frozenset({"loader", "environment[LD_LIBRARY_PATH]", "nvidia_driver"}),
+        Node("h100", 2),
+        Node("h100", 2, faults=(nvidia.stub_first,)),
+        "CUDA driver is a stub library",
+    ),
+    FactPair(
+        "torch for the CPU",
+        frozenset({"packages[torch]", "torch"}),
+        Node("rtx4090", **_torch("2.9.1+cu130")),
+        Node("rtx4090", **_torch("2.9.1+cpu")),
+        "AssertionError: Torch not compiled with CUDA enabled",
+    ),
+    FactPair(
+        "HIP_VISIBLE_DEVICES names a third GPU of two",
+        frozenset({"environment[HIP_VISIBLE_DEVICES]"}),
+        Node(**_MI300X),
+        Node(**_MI300X, faults=(host.environment(HIP_VISIBLE_DEVICES="2"),)),
+        "RuntimeError: No HIP GPUs are available",
+    ),
+    FactPair(
+        "the driver's libraries were upgraded, the module was not",
+        frozenset({"nvidia_driver", "loader"}),
+        Node("h100", 2),
+        Node("h100", 2, faults=(nvidia.libraries_of("580.105.08"),)),
+        "Failed to initialize NVML: Driver/library version mismatch",
+    ),
+)
+
+THIRD = (
+    FactPair(
+        "amdgpu is blacklisted",
+        frozenset({"amdgpu_driver", "kernel", "nodes"}),
+        Node("rx7900xtx", rocm=("6.4.1",)),
+        Node("rx7900xtx", rocm=("6.4.1",), faults=(amd.amdgpu_blacklisted,)),
+        "ROCk module is NOT loaded, possibly no GPU devices",
+    ),
+    FactPair(
+        "one of two GPUs is kept for a virtual machine",
+        frozenset({"gpus"}),
+        Node("h100", 2),
+        Node("h100", 2, faults=(nvidia.vfio_bound,)),
+        "RuntimeError: CUDA error: invalid device ordinal",
+    ),
+    FactPair(
+        "ROCm without HSA's runtime",
+        frozenset({"rocm", "libraries", "loader"}),
+        Node(**_MI300X),
+        Node(**_MI300X, faults=(amd.no_hsa_runtime,)),
+        "ImportError: libhsa-runtime64.so.1: cannot open shared object file: No such file or directory",
+    ),
+    FactPair(
+        "four PCIe lanes of sixteen",
+        frozenset({"gpus"}),
+        Node("h100", 2),
+        Node("h100", 2, faults=(nvidia.narrow_link(4),)),
+    ),
+    FactPair(
+        "the compute mode refuses",
+        frozenset({"gpus"}),
+        Node("h100", 2),
+        Node("h100", 2, faults=(nvidia.compute_mode(2),)),
+        "RuntimeError: CUDA error: CUDA-capable device(s) is/are busy or unavailable",
+    ),
+)
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -85,7 +183,7 @@ class Answer:
     seconds: float
 
 
-def answers(chosen: tuple[FactPair, ...]) -> Iterator[Answer]:
+def answers(chosen: Sequence[FactPair]) -> Iterator[Answer]:
     """Where each cause stands in the ranking, from 1."""
     nodes = {f"{n}{side}": getattr(one, side) for n, one in enumerate(chosen) for side in ("good", "bad")}
     found, kb = reports(nodes), Knowledge()
@@ -98,4 +196,4 @@ def answers(chosen: tuple[FactPair, ...]) -> Iterator[Answer]:
 
 
 def main() -> None:
-    print(json.dumps([(a.pair.what, a.place, a.lead) for a in answers(FACTS)], indent=1))
+    print(json.dumps([(a.pair.what, a.place, a.lead) for a in answers((*FIRST, *SECOND, *THIRD))], indent=1))

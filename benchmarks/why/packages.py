@@ -78,7 +78,7 @@ def last_of_three_hundred(w: World) -> None:
     w.python("import zz_last\nrange(zz_last.size())\n")
 
 
-def _real(w: World, good: tuple[str, ...], bad: tuple[str, ...]) -> None:
+def real(w: World, good: tuple[str, ...], bad: tuple[str, ...]) -> None:
     for side, names in ((w.good, good), (w.bad, bad)):
         pip = [sys.executable, "-m", "pip", "--python", str(side.prefix / "bin/python"), "install", "--no-deps", "-q"]
         subprocess.run([*pip, *names], check=True, timeout=300)
@@ -92,7 +92,7 @@ def markupsafe_without_soft_unicode(w: World) -> None:
     more = ("packaging", "23.2", "24.1"), ("click", "8.1.7", "8.1.8"), ("toml", "0.10.1", "0.10.2")
     good, bad = ([f"{row[0]}=={row[side]}" for row in (*others, *more)] for side in (1, 2))
     same = ("jinja2==2.11.3", "setuptools==69.5.1")
-    _real(w, (*good, *same, "markupsafe==2.0.1"), (*bad, *same, "markupsafe==2.1.5"))
+    real(w, (*good, *same, "markupsafe==2.0.1"), (*bad, *same, "markupsafe==2.1.5"))
     w.python("import jinja2\nprint(jinja2.Template('{{ a }}').render(a=1))\n")
 
 
@@ -100,7 +100,7 @@ def markupsafe_without_soft_unicode(w: World) -> None:
 def jinja_and_not_markupsafe(w: World) -> None:
     """Real wheels: the same, but GOOD has a newer Jinja2 and a newer MarkupSafe."""
     w.harmless(packages=21)
-    _real(w, ("jinja2==3.1.4", "markupsafe==3.0.2"), ("jinja2==2.11.3", "markupsafe==2.1.5", "setuptools==69.5.1"))
+    real(w, ("jinja2==3.1.4", "markupsafe==3.0.2"), ("jinja2==2.11.3", "markupsafe==2.1.5", "setuptools==69.5.1"))
     w.python("import jinja2\nprint(jinja2.Template('{{ a }}').render(a=1))\n")
 
 

@@ -128,7 +128,7 @@ def open_files(w: World) -> None:
     w.python("held = [open('/dev/null') for _ in range(300)]\n")
 
 
-@pair("limit stack", harmless=20, seen=())
+@pair("limit stack", harmless=20, seen=("host.stack_bytes",))
 def small_stack(w: World) -> None:
     """The stack is too small for a program that recurses."""
     w.harmless(variables=20)
@@ -138,7 +138,7 @@ def small_stack(w: World) -> None:
     w.command = [str(program)]
 
 
-@pair("limit nproc", harmless=20, seen=())
+@pair("limit nproc", harmless=20, seen=("host.nproc",))
 def few_processes(w: World) -> None:
     """The limit of processes is low; the program checks it when it starts."""
     w.harmless(variables=20)

@@ -94,7 +94,7 @@ class Side:
 
     def _limited(self) -> None:
         for name, soft in self.limits.items():
-            resource.setrlimit(LIMITS[name][0], (soft, resource.getrlimit(LIMITS[name][0])[1]))
+            resource.setrlimit(LIMITS[name], (soft, resource.getrlimit(LIMITS[name])[1]))
 
     def close(self) -> None:
         if self.process:
@@ -179,12 +179,20 @@ class Pair:
     def what(self) -> str:
         return " ".join((self.make.__doc__ or "").split())
 
+    @property
+    def needs_image(self) -> bool:
+        """It is made of containers or images."""
+        return self.make.__name__.startswith(("container_", "image_"))
+
     def ranked(self) -> tuple[str, ...]:
         """The names of the cause in the static answer."""
         if self.seen is not None:
             return self.seen
         forms = {"variable": "environment[{}]", "package": "packages[{}]"}
-        return tuple(forms[kind].format(rest) for kind, _, rest in (word.partition(" ") for word in self.cause))
+        return tuple(
+            forms.get(kind, f"{kind}[{{}}]").format(rest)
+            for kind, _, rest in (word.partition(" ") for word in self.cause)
+        )
 
 
 PAIRS: list[Pair] = []

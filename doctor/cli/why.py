@@ -46,6 +46,9 @@ def why(
     timeout: Annotated[float, typer.Option(min=1, help="Seconds for each run of COMMAND.")] = 300,
     runs: Annotated[int, typer.Option(min=4, help="Runs of COMMAND at most.")] = 100,
     minutes: Annotated[float, typer.Option(min=0.1, help="Minutes at most.")] = 60,
+    jobs: Annotated[
+        int, typer.Option(min=1, max=8, help="Runs side by side; not for a COMMAND that uses a port or fills a GPU.")
+    ] = 1,
     resume: Annotated[Path | None, typer.Option(help="Log of runs: written, and read where it is there.")] = None,
     format_: TextOrJson = "text",
     verbose: Annotated[bool, typer.Option("-v", help="List every difference.")] = False,
@@ -68,7 +71,7 @@ def why(
     if command:
         from doctor.why.runs import Limits
 
-        limits = Limits(runs=runs, minutes=minutes, timeout_s=timeout, pattern=pattern, log=resume)
+        limits = Limits(runs=runs, minutes=minutes, jobs=jobs, timeout_s=timeout, pattern=pattern, log=resume)
         return _prove((good, bad), (good_env, bad_env), (good_dir, bad_dir), command, limits, format_, output, site)
     return _compare((good, bad), symptom, verbose, format_, output, site)
 
@@ -86,13 +89,18 @@ def _compare(
     from doctor.knowledge import Knowledge
     from doctor.sides import is_live, key_mark, report
     from doctor.why import text
+    from doctor.why.boxes import is_box
+    from doctor.why.options import box_options
     from doctor.why.ranking import why as ask
     from doctor.why.symptom import read
 
     marks = [key_mark(name, site) for name in names]
     more = for_comparing(live=all(map(is_live, names)))
     good, bad = (report(name, site, more) for name in names)
-    found = ask(good, bad, Knowledge(), read(symptom), same_names=marks[0] is not None and marks[0] == marks[1])
+    said = read(symptom, is_here=is_live(names[1]) and not is_box(names[1]))
+    same_names = marks[0] is not None and marks[0] == marks[1]
+    options = box_options(names, site) if all(map(is_box, names)) else ()
+    found = ask(good, bad, Knowledge(), said, same_names=same_names, options=options)
     found = replace(found, keys_differ=None not in marks and marks[0] != marks[1])
     as_json = json.dumps(text.as_data(found, names), indent=2) + "\n" if format_ == "json" else ""
     deliver(without_names(as_json or text.render(found, names, verbose=verbose), site), output)

@@ -16,8 +16,8 @@ from doctor.system.base import System
 
 _INSIDE = ("device_nodes", "account", "container", "environment", "python_env", "installs", "gpu_tools")
 _OF_PROGRAMS = (
-    *("host.shm_bytes", "host.memlock_bytes", "host.nofile", "host.glibc"),
-    *("host.gcc", "host.gcc_runtimes", "host.gcc_version", "host.libstdcxx_headers"),
+    *("host.shm_bytes", "host.memlock_bytes", "host.nofile", "host.nproc", "host.stack_bytes"),
+    *("host.glibc", "host.gcc", "host.gcc_runtimes", "host.gcc_version", "host.libstdcxx_headers"),
 )
 """Facts of the probe `host` that differ inside: limits, the C library, the compiler. Never the host's own."""
 _LIBRARIES = ("nvidia_driver.libraries", "nvidia_driver.user_version", "nvidia_driver.libcuda")

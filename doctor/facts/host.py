@@ -150,6 +150,8 @@ class Host(Model):
     memlock_bytes: int | None = None
     """-1: unlimited."""
     nofile: int | None = None
+    nproc: int | None = None
+    stack_bytes: int | None = None
     interfaces: tuple[str, ...] | None = None
     """Network interfaces, where a variable names one."""
     job_asks_gpus: bool | None = None

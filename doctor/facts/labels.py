@@ -38,6 +38,8 @@ _NAMES = {
     "host.machine": "CPU architecture",
     "host.memlock_bytes": "locked-memory limit",
     "host.nofile": "open-files limit",
+    "host.nproc": "process limit",
+    "host.stack_bytes": "stack limit",
     "host.numa_balancing": "automatic NUMA balancing",
     "host.shm_bytes": "size of /dev/shm",
     "host.wsl": "WSL",

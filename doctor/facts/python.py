@@ -22,6 +22,8 @@ class Build(Model):
     digest: str
     """Of a package's RECORD, or of the file that the loader takes."""
     path: str | None = None
+    modules: tuple[str, ...] | None = None
+    """What a package is imported as, where that is not its own name."""
 
 
 class CodeGroup(Model):

@@ -23,7 +23,12 @@ T = TypeVar("T")
 Opener = Callable[[str], Reading[str]]
 """Tries to open a node where the process lives; answers as System.try_open does."""
 
-_LIMITS = {"Max locked memory": "memlock", "Max open files": "nofile"}
+_LIMITS = {
+    "Max locked memory": "memlock",
+    "Max open files": "nofile",
+    "Max processes": "nproc",
+    "Max stack size": "stack",
+}
 _OVERRIDES_MODES = 1 << 1
 """CAP_DAC_OVERRIDE of the effective set (capabilities(7))."""
 _OF_THE_PROCESS = ("proc/self", "proc/thread-self")

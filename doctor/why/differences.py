@@ -55,7 +55,7 @@ _OF_MACHINES = {
 _CHOICES = {"loader", "libraries", "plugin_libraries", "engines", "toolkits"}
 """Facts whose keys are names, and whose paths are what the loader chose: those say what it is."""
 _SITE = re.compile(r"^.*/(?:site|dist)-packages/")
-_PSEUDONYM = re.compile(r"\b((?:user|host|site|domain|name|path)-)[0-9a-f]{8}\b")
+PSEUDONYM = re.compile(r"\b((?:user|host|site|domain|name|path)-)(?:[0-9a-f]{8}\b|\*)")
 """Two keys of redaction give one name two stand-ins."""
 _BUILDER = re.compile(r"\(\S+@\S+\) ?")
 """Who built a kernel, in its version."""
@@ -70,6 +70,8 @@ class Difference:
     layer: Layer
     good: Any = field(compare=False)
     bad: Any = field(compare=False)
+    modules: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
+    """What a package is imported as."""
 
 
 def differences(good: Snapshot, bad: Snapshot, *, same_names: bool = False) -> tuple[Difference, ...]:
@@ -80,7 +82,7 @@ def differences(good: Snapshot, bad: Snapshot, *, same_names: bool = False) -> t
 
 
 def _without_names(side: Snapshot) -> Snapshot:
-    text = _PSEUDONYM.sub(r"\1*", side.model_dump_json(exclude={"origins"}))
+    text = PSEUDONYM.sub(r"\1*", side.model_dump_json(exclude={"origins"}))
     return Snapshot.model_validate_json(text).model_copy(update={"origins": side.origins})
 
 
@@ -189,12 +191,14 @@ def _packages(good: Snapshot, bad: Snapshot) -> Iterable[Difference]:
     sides = [{p.name: p.version for p in side.packages or ()} for side in (good, bad)]
     builds = [_builds(side, "package:") for side in (good, bad)]
     for name in sorted({*sides[0], *sides[1]}):
-        one, other = sides[0].get(name), sides[1].get(name)
-        if _meaning(one) != _meaning(other):
-            yield Difference(f"{_PACKAGES}[{name}]", Layer.TORCH, one, other)
-        elif name in builds[0] and name in builds[1] and builds[0][name].digest != builds[1][name].digest:
-            words = (f"{side[name].digest[:8]}" for side in builds)
-            yield Difference(f"{_PACKAGES}[{name}]", Layer.TORCH, *(f"{one} (build {word})" for word in words))
+        values = [side.get(name) for side in sides]
+        made = [side[name] for side in builds if name in side]
+        if _meaning(values[0]) == _meaning(values[1]):
+            if len({row.digest for row in made}) < 2:
+                continue
+            values = [f"{value} (build {row.digest[:8]})" for value, row in zip(values, made, strict=True)]
+        modules = dict.fromkeys(word for row in made for word in row.modules or ())
+        yield Difference(f"{_PACKAGES}[{name}]", Layer.TORCH, *values, modules=tuple(modules))
 
 
 def _facts(good: Snapshot, bad: Snapshot) -> Iterable[Difference]:

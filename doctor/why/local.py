@@ -17,13 +17,8 @@ from doctor.sides import THIS, process_of, python_of
 from doctor.system.given import read_given_bytes
 
 _LIMIT = 64 << 20
-LIMITS = {
-    "nofile": (resource.RLIMIT_NOFILE, "Max open files"),
-    "memlock": (resource.RLIMIT_MEMLOCK, "Max locked memory"),
-    "stack": (resource.RLIMIT_STACK, "Max stack size"),
-    "nproc": (resource.RLIMIT_NPROC, "Max processes"),
-}
-"""Soft limits that are carried over: their number, and their name in /proc/PID/limits."""
+LIMITS = {name: getattr(resource, f"RLIMIT_{name.upper()}") for name in ("nofile", "memlock", "stack", "nproc")}
+"""Soft limits that are carried over, and their numbers."""
 _OF_THE_INSTALLER = {"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json"}
 
 
@@ -81,7 +76,7 @@ def local(name: str, variables: Path | None, folder: Path | None = None) -> Loca
     """`this`, `pid:N`, or the Python of a virtual environment. Raises InputError for what can't run here."""
     if folder is not None and not folder.is_dir():
         raise InputError(f"{folder}: not a folder")
-    limits = {key: resource.getrlimit(number)[0] for key, (number, _) in LIMITS.items()}
+    limits = {key: resource.getrlimit(number)[0] for key, number in LIMITS.items()}
     environment: Mapping[str, str] = os.environ
     if (pid := process_of(name)) is not None:
         environment, prefix, limits = _process(pid)
@@ -106,7 +101,7 @@ def local(name: str, variables: Path | None, folder: Path | None = None) -> Loca
 
 def attainable(limit: str, value: int) -> bool:
     """Whether this process may give its child that soft limit."""
-    hard = resource.getrlimit(LIMITS[limit][0])[1]
+    hard = resource.getrlimit(LIMITS[limit])[1]
     return hard == resource.RLIM_INFINITY or (value != resource.RLIM_INFINITY and value <= hard)
 
 
@@ -127,17 +122,11 @@ def _process(pid: int) -> tuple[dict[str, str], Path | None, dict[str, int]]:
         if not Path(f"/proc/{pid}/root").samefile("/"):
             raise InputError(f"pid:{pid}: runs in another root (a container); --prove runs COMMAND on this one")
         variables = Path(f"/proc/{pid}/environ").read_bytes().decode("utf-8", "surrogateescape")
-        rows = Path(f"/proc/{pid}/limits").read_text().splitlines()
     except OSError as error:
         raise InputError(f"pid:{pid}: {error.strerror}; run as its owner or as root") from None
     python = interpreter(process)
     prefix = Path(python).parent.parent if python else None
-    limits = {
-        key: _number(row[len(words) :].split()[0])
-        for key, (_, words) in LIMITS.items()
-        for row in rows
-        if row.startswith(words + " ")
-    }
+    limits = dict(process.limits().value or {})
     return _read(variables), prefix if prefix and (prefix / "pyvenv.cfg").is_file() else None, limits
 
 
@@ -147,10 +136,6 @@ def _folder_of(pid: int) -> Path | None:
     except OSError:
         return None
     return found if found.is_dir() else None
-
-
-def _number(word: str) -> int:
-    return resource.RLIM_INFINITY if word == "unlimited" else int(word)
 
 
 def _variables(path: Path) -> dict[str, str]:

@@ -84,28 +84,28 @@ class Proof:
 
 def prove(good: Side, bad: Side, command: Sequence[str], limits: Limits, tell: Callable[[str], None]) -> Proof:
     """Raises InputError for what can't be tried."""
-    with _trial(good, bad, tell) as trial:
+    with _trial(good, bad, limits.jobs, tell) as trial:
         runner, interrupted = Runner(trial, command, limits, tell), False
         tell(f"{trial.begins}{_plural(len(trial.found), 'difference')} can be carried over\n")
         try:
             minimum, note = _search(runner, trial)
-        except OutOfBudget:
-            minimum = runner.best or ()
-            note = "The budget ended; this is the smallest set so far." if minimum else "The budget ended too early."
-        except KeyboardInterrupt:
-            minimum, interrupted = runner.best or (), True
-            note = "Interrupted; this is the smallest set so far." if minimum else "Interrupted too early."
+        except (OutOfBudget, KeyboardInterrupt) as end:
+            minimum, interrupted = runner.best or (), isinstance(end, KeyboardInterrupt)
+            begun = f"{runner.flaky}{'Interrupted' if interrupted else 'The budget ended'}"
+            note = f"{begun}; this is the smallest set so far." if minimum else f"{begun} too early."
         values = {change: _shown(change, trial.values(change)) for change in trial.found}
         return Proof(minimum, note, runner.number, len(trial.found), values, trial.left_out, interrupted)
 
 
 @contextmanager
-def _trial(good: Side, bad: Side, tell: Callable[[str], None]) -> Iterator[Trial]:
+def _trial(good: Side, bad: Side, jobs: int, tell: Callable[[str], None]) -> Iterator[Trial]:
     if isinstance(good, Local) and isinstance(bad, Local):
         place = _place(bad.prefix)
         with tempfile.TemporaryDirectory(prefix="doctor-why-", dir=place, ignore_cleanup_errors=True) as folder:
             yield LocalTrial(good, bad, Path(folder))
     elif isinstance(good, Box) and isinstance(bad, Box):
+        if jobs > 1:
+            raise InputError("--jobs is for sides without a container: containers may share a port, a volume or a GPU")
         with tried(good, bad, tell) as trial:
             yield trial
     else:
@@ -114,6 +114,7 @@ def _trial(good: Side, bad: Side, tell: Callable[[str], None]) -> Iterator[Trial
 
 def _search(runner: Runner, trial: Trial) -> tuple[tuple[Change, ...], str]:
     found = trial.found
+    runner.ahead((which, attempt) for attempt in range(_TWICE) for which in ((), found))
     of_bad = runner.working((), _TWICE)
     if of_bad == _TWICE:
         return (), f"COMMAND works on BAD as it is: nothing to explain.{trial.as_it_is}"
@@ -122,8 +123,10 @@ def _search(runner: Runner, trial: Trial) -> tuple[tuple[Change, ...], str]:
         return (), _what_remains(runner, trial)
     if of_bad == 0 and carried == _TWICE:
         runner.best = found
-        smallest = minimal(found, runner.passes)
-        of_less = sum(runner.working(rest, _AGAIN) for rest in ((), *_rests(smallest)))
+        smallest = minimal(found, runner.passes, lambda parts: runner.ahead((part, 0) for part in parts), runner.jobs)
+        checked = (smallest, (), *_rests(smallest))
+        runner.ahead((which, attempt) for which in checked for attempt in range(_AGAIN - 1))  # the last ones run alone
+        of_less = sum(runner.working(rest, _AGAIN) for rest in checked[1:])
         if of_less == 0 and runner.working(smallest, _AGAIN) == _AGAIN:
             return smallest, ""
     return _of_flaky(runner, found)
@@ -131,25 +134,30 @@ def _search(runner: Runner, trial: Trial) -> tuple[tuple[Change, ...], str]:
 
 def _of_flaky(runner: Runner, found: tuple[Change, ...]) -> tuple[tuple[Change, ...], str]:
     """COMMAND answers both ways: nothing is claimed unless it works clearly more often with it."""
-    runner.is_flaky()
-    of_bad, carried = (runner.working(which, _OFTEN) for which in ((), found))
+    of_bad, carried, runs = _ends(runner, found)
     if carried - of_bad < _APART:
-        both = f"in {of_bad} of {_OFTEN} runs on BAD and in {carried} of {_OFTEN} with all that GOOD has"
+        both = f"in {of_bad} of {runs} runs on BAD and in {carried} of {runs} with all that GOOD has"
         return (), f"COMMAND is flaky: it works {both}. This difference is too small to search for its cause."
+    runner.is_flaky(of_bad, carried, _OFTEN)
     runner.best = found
     smallest = minimal(found, runner.passes)
     works = runner.working(smallest, _OFTEN)
-    while works - of_bad >= _APART:  # one wrong answer makes it too large
-        better = ((runner.working(rest, _OFTEN), rest) for rest in _rests(smallest))
-        found_again = next((row for row in better if row[0] - of_bad >= _APART), None)
-        if found_again is None:
-            break
-        works, smallest = found_again
     both = f"in {works} of {_OFTEN} runs with this, and in {of_bad} of {_OFTEN} on BAD"
     if works - of_bad < _APART:
         names = " and ".join(map(shown, smallest))
         return (), f"COMMAND is flaky: the search ended at {names}, but it works {both}."
     return smallest, f"COMMAND is flaky: it works {both}."
+
+
+def _ends(runner: Runner, found: tuple[Change, ...]) -> tuple[int, int, int]:
+    """How often it works on BAD, with all that GOOD has, and in how many runs of each. It ends where the runs that are
+    left could not set them apart: the answer, and its chance of error, are those of all the runs."""
+    of_bad = carried = 0
+    for attempt in range(_OFTEN):
+        of_bad, carried = of_bad + runner.once((), attempt), carried + runner.once(found, attempt)
+        if carried - of_bad + _OFTEN - 1 - attempt < _APART:
+            break
+    return of_bad, carried, attempt + 1
 
 
 def _rests(which: tuple[Change, ...]) -> Iterator[tuple[Change, ...]]:

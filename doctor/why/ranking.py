@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from doctor.engine import registry
@@ -22,7 +22,7 @@ from doctor.probes.lib.python_metadata import STACK
 from doctor.system.commands import loads_code
 from doctor.why.differences import Difference, carried, differences, one_sided, stem
 from doctor.why.minimal import minimal
-from doctor.why.symptom import Symptom
+from doctor.why.symptom import NAMED, POSSIBLE, Pointer, Symptom
 
 _PATH = (Layer.DRIVER, Layer.GPU, Layer.DEVICES, Layer.CONTAINER, Layer.LIBRARIES, Layer.TORCH, Layer.FLAGS)
 """From the kernel driver up to the program: what lies below breaks all that stands on it."""
@@ -42,8 +42,9 @@ class Explained:
 @dataclass(frozen=True)
 class Why:
     """`explained` first, the worst finding first; then differences that the symptom's text names (`named`), those that
-    a suspected rule reads (`suspected`), and those of the GPU stack (`stack`); `rest` is what nothing here depends on.
-    `shared` are errors that GOOD has too."""
+    a suspected rule or the program reads, or that can bring its message about (`suspected`), and those of the GPU stack
+    (`stack`); `rest` is what nothing here depends on. `reasons` say why of those that something points to. `shared` are
+    errors that GOOD has too."""
 
     explained: tuple[Explained, ...]
     named: tuple[Difference, ...]
@@ -51,6 +52,7 @@ class Why:
     stack: tuple[Difference, ...]
     rest: tuple[Difference, ...]
     shared: tuple[Finding, ...]
+    reasons: Mapping[str, str] = field(default_factory=dict)
     unread: tuple[dict[Layer, State], dict[Layer, State]] = ({}, {})
     """Of GOOD and of BAD the layers that nobody looked at, or not wholly."""
     checked: frozenset[str] = frozenset()
@@ -80,8 +82,16 @@ class Why:
         return tuple(dict.fromkeys([*first, *self.named, *self.suspected, *self.stack, *self.rest]))
 
 
-def why(good: Report, bad: Report, kb: Knowledge, symptom: Symptom | None = None, *, same_names: bool = False) -> Why:
-    """`same_names`: both were redacted with one key."""
+def why(
+    good: Report,
+    bad: Report,
+    kb: Knowledge,
+    symptom: Symptom | None = None,
+    *,
+    same_names: bool = False,
+    options: Sequence[Difference] = (),
+) -> Why:
+    """`same_names`: both were redacted with one key. `options`: what their containers were started with."""
     symptom = symptom or Symptom()
     here, there = bad.snapshot, good.snapshot
     found = differences(there, here, same_names=same_names)
@@ -93,32 +103,39 @@ def why(good: Report, bad: Report, kb: Knowledge, symptom: Symptom | None = None
         if f.explained_by is None and (f.rule, f.subject) not in known and own[_kind(f)] > theirs[_kind(f)]
     ]
     explained = tuple(Explained(f, _explaining(f, there, here, found, kb)) for f in new)
-    left = [d for d in found if all(d not in one.by for one in explained)]
-    named = sorted((d for d in left if symptom.place(d) >= 0), key=symptom.place, reverse=True)
-    rules = {*symptom.rules, *(one.finding.rule for one in explained if not one.by)}
-    read, words = _read_by(rules), _documented(rules)
-    suspected = [
-        d
-        for d in left
-        if d not in named and read & {d.name, stem(d.name)} and (_member(d) == d.name or _member(d) in words)
-    ]
+    left = [*(d for d in found if all(d not in one.by for one in explained)), *options]
+    pointers = _pointers(left, symptom, {*symptom.rules, *(one.finding.rule for one in explained if not one.by)})
+    pointed = sorted(pointers, key=lambda d: pointers[d][:2], reverse=True)
     left = sorted(
-        (d for d in left if d not in named and d not in suspected),
+        (d for d in left if d not in pointers),
         key=lambda d: (_is_usual(d), _PATH.index(d.layer), not loads_code(_member(d))),
     )
     stack = [d for d in left if _of_the_stack(d)]
     return Why(
         tuple(sorted(explained, key=lambda one: (not one.by, one.finding.rule not in symptom.rules))),
-        tuple(named),
-        tuple(suspected),
+        tuple(d for d in pointed if pointers[d].level == NAMED),
+        tuple(d for d in pointed if pointers[d].level < NAMED),
         tuple(stack),
         tuple(d for d in left if d not in stack),
         tuple(f for f in good.findings if f.severity is Severity.ERROR),
+        {d.name: pointers[d].reason for d in pointed},
         (unread(there), unread(here)),
         _checked(good),
         one_sided(there, here),
         symptom,
     )
+
+
+def _pointers(left: Sequence[Difference], symptom: Symptom, rules: set[str]) -> dict[Difference, Pointer]:
+    """What the symptom's text points to. What a suspected rule reads comes before what a program reads."""
+    found = {d: pointer for d in left if (pointer := symptom.pointer(d))}
+    for rule in sorted(rules):
+        read, words = _read_by({rule}), _documented(rule)
+        for d in left:
+            is_read = read & {d.name, stem(d.name)} and (_member(d) == d.name or _member(d) in words)
+            if is_read and (d not in found or found[d].level == POSSIBLE):
+                found[d] = Pointer(POSSIBLE + 1, 1, rule)
+    return found
 
 
 def _checked(report: Report) -> frozenset[str]:
@@ -164,9 +181,9 @@ def _read_by(rules: set[str]) -> set[str]:
     return {name if name.startswith("host.") else stem(name) for name in needs if not name.startswith("symptom:")}
 
 
-def _documented(rules: set[str]) -> set[str]:
-    """Words of what these rules say of themselves: which of all variables and packages they are about."""
-    texts = (c.rule.doc for c in registry.checks() if c.rule.id in rules)
+def _documented(rule: str) -> set[str]:
+    """Words of what it says of itself: which of all variables and packages it is about."""
+    texts = (c.rule.doc for c in registry.checks() if c.rule.id == rule)
     return {word.strip(".-") for text in texts for word in _WORD.findall(text)}
 
 

@@ -7,16 +7,18 @@ import json
 import re
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from math import ceil, log2
+from math import ceil, log, log2
 from pathlib import Path
 
 from doctor.errors import InputError
 from doctor.why.scratch import Change, shown
-from doctor.why.trial import Ended, Trial
+from doctor.why.trial import Ended, LocalTrial, Trial
 
 _LOG_LIMIT = 16 << 20
+_ONCE_IN = 20
+"""Searches of a flaky command of which one may go wrong in its steps; what is found is run ten times after it."""
 _SCHEMA = "doctor.why-log/1"
 _NAMED = 3
 """Changes that a line of progress names."""
@@ -24,10 +26,11 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class Limits:
-    """`pattern` is searched in COMMAND's output; `log` has a line of JSON for each run."""
+    """`pattern` is searched in COMMAND's output; `log` has a line of JSON for each run; `jobs` run side by side."""
 
     runs: int = 100
     minutes: float = 60
+    jobs: int = 1
     timeout_s: float = 300
     pattern: str | None = None
     log: Path | None = None
@@ -45,7 +48,8 @@ class Runner:
         self.command = list(command)
         self.pattern = _compiled(limits.pattern)
         self.number, self.ends = 0, time.monotonic() + 60 * limits.minutes
-        self._needed = 1
+        self.flaky, self.jobs = "", limits.jobs
+        self._says, self._enough = (1.0, -1.0), 1.0
         self._levels = ceil(log2(max(self.differences, 1)))
         self.best: tuple[Change, ...] | None = None
         self.last = ""
@@ -53,20 +57,26 @@ class Runner:
         self._log = Log(limits.log, _identity(trial, self.command, limits))
         self._expected = 8 + self._levels
 
-    def is_flaky(self) -> None:
-        """From now on an answer is what three runs agree in."""
-        self._needed = 3
-        self._expected = 30 + 4 * self._levels
+    def is_flaky(self, of_bad: int, carried: int, runs: int) -> None:
+        """So often COMMAND worked in that many runs of BAD, and with all of GOOD's. From now on each set is run until
+        one of these two rates is so much likelier than the other that a whole search goes wrong once in twenty times
+        (Wald's sequential test)."""
+        rates = [(works + 1) / (runs + 2) for works in (of_bad, carried)]
+        self.jobs = 1  # they may disturb each other
+        self._says = log(rates[1] / rates[0]), log((1 - rates[1]) / (1 - rates[0]))
+        self._enough = log(_ONCE_IN * max(self._levels, 1))
+        self._expected = 2 * runs + 12 + 4 * self._levels
+        self.flaky = f"COMMAND is flaky: it works in {of_bad} of {runs} runs on BAD. "
 
     def passes(self, which: tuple[Change, ...]) -> bool:
         """Whether COMMAND works with these."""
-        answers: list[bool] = []
-        while max(answers.count(True), answers.count(False)) < self._needed:
-            answers.append(self.once(which, len(answers)))
-        good = answers.count(True) == self._needed
-        if good and (self.best is None or len(which) < len(self.best)):
+        sure, attempt = 0.0, 0
+        while abs(sure) < self._enough:
+            sure += self._says[0] if self.once(which, attempt) else self._says[1]
+            attempt += 1
+        if sure > 0 and (self.best is None or len(which) < len(self.best)):
             self.best = which
-        return good
+        return sure > 0
 
     def working(self, which: tuple[Change, ...], runs: int) -> int:
         """In how many of its first runs COMMAND works with these."""
@@ -79,25 +89,38 @@ class Runner:
             return known
         if self.number >= self.limits.runs or time.monotonic() > self.ends:
             raise OutOfBudget
+        began = time.monotonic()
+        return self._took_in(which, attempt, self.trial.run(which, self.command, self._seconds_left()), began)
+
+    def ahead(self, asked: Iterable[tuple[tuple[Change, ...], int]]) -> None:
+        """Runs these sets and attempts side by side, where that was asked for: `once` then knows the answers."""
+        rows = [row for row in dict.fromkeys(asked) if _key(*row) not in self._log.known]
+        while len(rows) > 1 and self.jobs > 1 and isinstance(self.trial, LocalTrial) and time.monotonic() <= self.ends:
+            now, rows = rows[: self.jobs], rows[self.jobs :]
+            now, began = now[: self.limits.runs - self.number], time.monotonic()
+            ended = self.trial.side_by_side([which for which, _ in now], self.command, self._seconds_left())
+            for (which, attempt), one in zip(now, ended, strict=True):
+                self._took_in(which, attempt, one, began)
+
+    def _took_in(self, which: tuple[Change, ...], attempt: int, ended: Ended, began: float) -> bool:
+        took = time.monotonic() - began
         self.number += 1
-        good, took = self._timed(lambda seconds: self.trial.run(which, self.command, seconds))
-        self._seconds.append(took)
+        good, self.last = self._outcome(ended)
+        self._seconds.append(took / self.jobs)
         self._progress(which, "works" if good else "fails", took)
         self._log.add(which, attempt, good, self.last, took)
         return good
 
     def on_good(self) -> bool:
         """Whether COMMAND works in a copy of GOOD itself."""
-        good, took = self._timed(lambda seconds: self.trial.run_good(self.command, seconds))
-        self.number += 1
+        began = time.monotonic()
+        good, self.last = self._outcome(self.trial.run_good(self.command, self._seconds_left()))
+        self.number, took = self.number + 1, time.monotonic() - began
         self.tell(f"run {self.number}: GOOD itself: {'works' if good else 'fails'} ({self.last}, {took:.1f} s)\n")
         return good
 
-    def _timed(self, run: Callable[[float], Ended]) -> tuple[bool, float]:
-        began = time.monotonic()
-        ended = run(min(self.limits.timeout_s, max(1.0, self.ends - began)))
-        good, self.last = self._outcome(ended)
-        return good, time.monotonic() - began
+    def _seconds_left(self) -> float:
+        return min(self.limits.timeout_s, max(1.0, self.ends - time.monotonic()))
 
     def _outcome(self, ended: Ended) -> tuple[bool, str]:
         if ended.code is None:

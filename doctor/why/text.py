@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from shlex import quote
 from typing import Any
 
 from doctor.compare import flat
 from doctor.engine.verdict import State, unread_line
 from doctor.facts.labels import label
 from doctor.findings import Finding, Layer
-from doctor.why.differences import Difference
+from doctor.redaction.secrets import MASK
+from doctor.why.differences import PSEUDONYM, Difference
 from doctor.why.ranking import Explained, Why
 
 _SHOWN = 10
 _WIDEST = 100
+_TRIED = 3
+"""Differences of a list for which a command to try is printed."""
 
 
 def render(found: Why, names: tuple[str, str], *, verbose: bool = False) -> str:
@@ -38,8 +42,8 @@ def as_data(found: Why, names: tuple[str, str]) -> dict[str, Any]:
             }
             for one in found.explained
         ],
-        "named": [_row(d) for d in found.named],
-        "suspected": [_row(d) for d in found.suspected],
+        "named": [{**_row(d), "reason": found.reasons[d.name]} for d in found.named],
+        "suspected": [{**_row(d), "reason": found.reasons[d.name]} for d in found.suspected],
         "stack": [_row(d) for d in found.stack],
         "rest": [_row(d) for d in found.rest],
         "not_known": dict(zip(("good", "bad"), map(_states, found.unread), strict=True)),
@@ -79,13 +83,17 @@ def _lines(found: Why, names: tuple[str, str], verbose: bool) -> Iterator[str]:
         yield f"No check fails on {names[1]} that passes on {names[0]}."
     rows = [
         ("The error message names", found.named),
-        ("A suspected check reads", found.suspected),
+        ("Worth trying", found.suspected),
         ("Differences of the GPU stack", found.stack),
     ]
     for title, some in rows:
         if some:
             yield f"\n{title}:"
-            yield from (f"  {_change(d)}" for d in (some if verbose else some[:_SHOWN]))
+            for place, d in enumerate(some if verbose else some[:_SHOWN]):
+                reason = found.reasons.get(d.name)
+                yield f"  {_change(d)}" + (f"  ({reason})" if reason else "")
+                if place < _TRIED and reason is not None and (attempt := _attempt(d)):
+                    yield f"    Try: {attempt}"
             if len(some) > _SHOWN and not verbose:
                 yield f"  and {len(some) - _SHOWN} more (-v)"
     if found.rest:
@@ -110,6 +118,19 @@ def _unexplained(finding: Finding, found: Why, names: tuple[str, str]) -> str:
     if finding.rule not in found.checked:
         return f"Fails on {names[1]}, and {names[0]} could not be checked for it: {finding.summary}  {finding.rule}"
     return f"No difference explains: {finding.summary}  {finding.rule}"
+
+
+def _attempt(one: Difference) -> str:
+    """A command that puts GOOD's value in the place of BAD's; empty where there is none, or a value is masked."""
+    head, _, member = one.name.removesuffix("]").partition("[")
+    good = "" if one.good is None else str(one.good)
+    if len(good) > _WIDEST or MASK in good or PSEUDONYM.search(good) or " (build " in good:
+        return ""
+    if head == "environment":
+        return f"env -u {quote(member)} COMMAND" if one.good is None else f"env {quote(f'{member}={good}')} COMMAND"
+    if head != "packages":
+        return ""
+    return f"python -m pip install {quote(f'{member}=={good}')}" if good else f"python -m pip uninstall {quote(member)}"
 
 
 def _change(one: Difference) -> str:

@@ -6,7 +6,9 @@ import os
 import resource
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,20 +74,35 @@ class LocalTrial:
         places = [str(side.prefix and side.prefix.resolve()) for side in (good, bad)]
         self.begins = "copying the environment; " if bad.prefix else ""
         self.identity = [places, builds, [(change, *self.values(change)) for change in self.found]]
-        self._scratch: Scratch | None = None
+        self._scratches: list[Scratch] = []
+        self._stopped = threading.Event()
 
     def values(self, change: Change) -> tuple[str | None, str | None]:
         return value(self.good, change), value(self.bad, change)
 
     def run(self, which: Sequence[Change], command: list[str], seconds: float) -> Ended:
-        if self._scratch is None:
-            self._scratch = Scratch(self.good, self.bad, self.folder)
-        return self._in(self._scratch, which, self._own(command), seconds)
+        return self.side_by_side([which], command, seconds)[0]
+
+    def side_by_side(self, sets: Sequence[Sequence[Change]], command: list[str], seconds: float) -> list[Ended]:
+        """Each in a copy of its own. What they leave behind in sessions of their own ends when the last one has."""
+        for number in range(len(self._scratches), len(sets)):
+            self._scratches.append(Scratch(self.good, self.bad, self.folder / f"copy-{number}"))
+        words = self._own(command)
+        with processes.keeping_orphans(), ThreadPoolExecutor(len(sets)) as pool:
+            running = [
+                pool.submit(self._in, scratch, which, words, seconds)
+                for scratch, which in zip(self._scratches, sets, strict=False)
+            ]
+            try:
+                return [one.result() for one in running]
+            except BaseException:
+                self._stopped.set()
+                raise
 
     def run_good(self, command: list[str], seconds: float) -> Ended:
         folder = self.folder / "good"
-        folder.mkdir(parents=True, exist_ok=True)
-        return self._in(Scratch(self.good, self.good, folder), (), self._own(command), seconds)
+        with processes.keeping_orphans():
+            return self._in(Scratch(self.good, self.good, folder), (), self._own(command), seconds)
 
     def _own(self, command: list[str]) -> list[str]:
         """A file beside the user stays that file in the scratch folder; in a copy of a working folder COMMAND's words
@@ -124,10 +141,10 @@ class LocalTrial:
             return Ended(None, why="no such program")
         before = _limited(scratch, {name for kind, name in which if kind == "limit"})
         full = Disk(scratch.folder)
-        with processes.keeping_orphans():
-            done = commands.execute(
-                command, program, environment, seconds, _OUTPUT, cwd=str(place), before=before, halt=full
-            )
+        done = commands.execute(
+            command, program, environment, seconds, _OUTPUT, cwd=str(place), before=before,
+            halt=lambda: full() or self._stopped.is_set(),
+        )  # fmt: skip
         full.check()
         if done.state is not State.VALUE or done.value is None:
             return Ended(None, why=done.detail or done.state.value)
@@ -165,7 +182,7 @@ def _absolute(word: str) -> str:
 def _limited(scratch: Scratch, carried: set[str]) -> Callable[[], None] | None:
     """Sets BAD's soft limits, and GOOD's of those that are carried, where they are not this shell's."""
     good, bad = scratch.good.limits, scratch.bad.limits
-    values = [(LIMITS[name][0], good[name] if name in carried else own) for name, own in bad.items()]
+    values = [(LIMITS[name], good[name] if name in carried else own) for name, own in bad.items()]
     wanted = [(number, value) for number, value in values if resource.getrlimit(number)[0] != value]
     if not wanted:
         return None

@@ -96,3 +96,26 @@ def test_a_bundle_for_why_needs_a_key_and_has_builds(tmp_path: Path, capsys: pyt
     answer = json.loads(shown.out)
     assert answer["keys_differ"]
     assert "builds" not in json.dumps(answer["known_of_one"])
+
+
+@pytest.mark.parametrize(
+    ("package", "files", "modules"),
+    [
+        ("opencv-python", "cv2/__init__.py cv2/gapi/__init__.py", ["cv2"]),
+        ("protobuf", "google/protobuf/__init__.py google/protobuf/internal/__init__.py", ["google.protobuf"]),
+        (
+            "python-dateutil",
+            "dateutil/__init__.py _dateutil.cpython-311-x86_64-linux-gnu.so",
+            ["_dateutil", "dateutil"],
+        ),
+        ("numpy", "numpy/__init__.py", None),
+    ],
+)
+def test_a_package_knows_what_it_is_imported_as(
+    tmp_path: Path, package: str, files: str, modules: list[str] | None
+) -> None:
+    info = tmp_path / f"venv/lib/{package.replace('-', '_')}-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "RECORD").write_text("".join(f"{path},sha256=a,1\n" for path in files.split()))
+    (row,) = builds._packages(TreeSystem(tmp_path), [{"location": "/venv/lib"}])
+    assert row.get("modules") == modules

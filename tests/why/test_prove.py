@@ -15,6 +15,7 @@ from random import Random
 import pytest
 
 from doctor.errors import InputError
+from doctor.why.boxes import Box
 from doctor.why.local import Local, local
 from doctor.why.prove import Proof, _search, prove
 from doctor.why.runs import Limits, Runner
@@ -137,6 +138,29 @@ def test_a_budget_keeps_what_is_known(environments: tuple[Path, Path]) -> None:
     proof = run(side(environments[0]), side(environments[1]), code, runs=6)
     assert proof.note.startswith("The budget ended")
     assert {("package", "part1"), ("package", "part18")} <= set(proof.minimal)
+
+
+def test_runs_side_by_side_do_not_meet_and_find_the_same(environments: tuple[Path, Path], tmp_path: Path) -> None:
+    """Each counts the runs that are under way, and leaves a file in its own copy of the environment."""
+    code = (
+        f"import os, sys, time, part1; from pathlib import Path; here = Path({str(tmp_path)!r})\n"
+        "mine = Path(sys.prefix, 'x')\n"
+        "print(*here.iterdir(), file=open(here.parent / f'{here.name}.{os.getpid()}', 'w')); assert not mine.exists()\n"
+        "run = here / str(os.getpid()); run.touch(); mine.touch(); time.sleep(0.2); run.unlink()\n"
+        "assert part1.version == os.environ['A'] == '1.0'"
+    )
+    sides = side(environments[0], A="1.0"), side(environments[1], A="2.0")
+    proof = run(*sides, code, jobs=3)
+    seen = [path.read_text().split() for path in tmp_path.parent.glob(f"{tmp_path.name}.*")]
+    assert set(proof.minimal) == {("package", "part1"), ("variable", "A")}
+    assert max(map(len, seen)) == 2
+    assert proof.runs == len(seen)
+
+
+def test_containers_run_one_at_a_time() -> None:
+    box = Box("docker", "a", "sha256:1", {})
+    with pytest.raises(InputError, match="--jobs is for sides without a container"):
+        prove(box, box, ["true"], Limits(jobs=2), lambda _line: None)
 
 
 def test_a_log_is_taken_up_again(environments: tuple[Path, Path], tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from doctor.facts import Snapshot
 from doctor.knowledge import Knowledge
 from doctor.why.differences import differences
 from doctor.why.ranking import Why, why
-from doctor.why.symptom import Symptom
+from doctor.why.symptom import Symptom, read
 from doctor.why.text import render
 
 KB = Knowledge()
@@ -132,3 +133,52 @@ def test_an_empty_value_is_not_called_missing() -> None:
 def test_what_one_side_did_not_read_is_no_difference(unread: str) -> None:
     whole = machine()
     assert differences(whole, whole.model_copy(update={unread: getattr(Snapshot(), unread)})) == ()
+
+
+REFUSED = "ConnectionRefusedError: [Errno 111] Connection refused"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "reason"),
+    [
+        ("ValueError: Invalid rank 8, should be below 8", "RANK", "the message has its value"),
+        ("OSError: invalid path: /etc/ssl/corp.pem", "REQUESTS_CA_BUNDLE", "the message has its value"),
+        (REFUSED, "http_proxy", "“Connection refused” can come from it"),
+        (REFUSED, "MASTER_ADDR", "“Connection refused” can come from it"),
+        ("see /etc/ssl/corp.pem.old", "REQUESTS_CA_BUNDLE", None),
+        ("ValueError: Invalid frank 8", "RANK", None),
+        ("PermissionError: [Errno 13] Permission denied", "http_proxy", None),
+    ],
+)
+def test_what_a_message_points_to(text: str, name: str, reason: str | None) -> None:
+    values = {"RANK": "8", "http_proxy": "http://127.0.0.1:9", "REQUESTS_CA_BUNDLE": "/etc/ssl/corp.pem"}
+    bad = machine(environment={**HARMLESS, **values, "MASTER_ADDR": "10.0.0.2"})
+    found = why(judge(machine(), KB), judge(bad, KB), KB, Symptom(text=text))
+    assert found.reasons.get(f"environment[{name}]") == reason
+    if reason:
+        assert f"    Try: env -u {name} COMMAND" in render(found, ("a", "b")).splitlines()
+
+
+def test_a_package_is_found_by_what_it_is_imported_as() -> None:
+    made = {"key": "package:opencv-python", "digest": "a", "modules": ["cv2"]}
+    good = machine(packages=[{"name": "opencv-python", "version": "4.9"}], builds=[made])
+    found = why(judge(good, KB), judge(machine(packages=PACKAGES), KB), KB, Symptom(text="No module named 'cv2'"))
+    assert found.named[0].name == "packages[opencv-python]"
+    assert "    Try: python -m pip install opencv-python==4.9" in render(found, ("a", "b")).splitlines()
+
+
+def test_a_file_of_the_traceback_says_which_variables_the_program_reads(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text("import os\nmode = os.environ.get('APP_SETTING_7')\n")
+    text = f'Traceback (most recent call last):\n  File "{script}", line 9, in <module>\nRuntimeError: bad mode\n'
+    for is_here, reasons in ((True, {"environment[APP_SETTING_7]": "train.py reads it"}), (False, {})):
+        sides = judge(machine(), KB), judge(machine(**OTHER_HARMLESS), KB)
+        assert why(*sides, KB, read(text, is_here=is_here)).reasons == reasons
+
+
+def test_a_masked_value_is_not_offered() -> None:
+    good = machine(environment={**HARMLESS, "DATA_DIR": "/home/user-12345678/data"})
+    text = "KeyError: 'DATA_DIR'"
+    found = why(judge(good, KB), judge(machine(), KB), KB, Symptom(text=text))
+    assert found.named[0].name == "environment[DATA_DIR]"
+    assert "Try: " not in render(found, ("a", "b"))

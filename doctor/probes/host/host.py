@@ -61,10 +61,12 @@ def probe(system: System, sheet: FactSheet) -> None:
     _tuning(system, sheet)
     host_runtime.put(system, sheet)
     limits = system.limits()
-    for fact, key in (("memlock_bytes", "memlock"), ("nofile", "nofile")):
+    for fact in ("memlock_bytes", "nofile", "nproc", "stack_bytes"):
+        key = fact.removesuffix("_bytes")
         held = limits.value.get(key) if limits.known and limits.value is not None else None
         if held is None:
-            sheet.miss(f"host.{fact}", limits.state, limits.source, limits.detail)
+            state = State.NOT_RECORDED if limits.known else limits.state
+            sheet.miss(f"host.{fact}", state, limits.source, limits.detail)
         else:
             sheet.put(f"host.{fact}", held, limits.source)
 

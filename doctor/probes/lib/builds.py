@@ -19,10 +19,15 @@ from doctor.probes.python import python_env
 from doctor.probes.toolkits import installs
 from doctor.system.base import Ranges, System
 
-READS: tuple[str, ...] = ("derived:package-build:* name", "derived:library-build:* name")
+READS: tuple[str, ...] = (
+    "derived:package-build:* name",
+    "derived:package-modules:* name",
+    "derived:library-build:* name",
+)
 _WHOLE = 32 << 20
 _END = 1 << 20
 _MOST_LIBRARIES = 200
+_MOST_MODULES = 30
 _LIBRARY_S = 4.0
 _LENGTH = 20
 _OF_THE_INSTALLER = frozenset({"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json"})
@@ -39,7 +44,7 @@ def probe(system: System, sheet: FactSheet, python: str | None = None) -> None:
     sheet.put("builds", rows, "file:/", "RECORD files, and the libraries that the loader takes")
 
 
-def _packages(system: System, packages: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
+def _packages(system: System, packages: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     folders = sorted({str(row["location"]).lstrip("/") for row in packages if row.get("location")})
     seen: set[str] = set()
     for folder in folders:
@@ -51,13 +56,35 @@ def _packages(system: System, packages: Iterable[Mapping[str, Any]]) -> Iterator
             digest = system.derived("package-build", path, partial(_of_record, system, path)).value
             if isinstance(digest, str) and digest:
                 seen.add(held.name)
-                yield {"key": f"package:{held.name}", "digest": digest, "path": f"/{folder}/{name}"}
+                modules = system.derived("package-modules", path, partial(_modules, system, path, held.name)).value
+                row = {"key": f"package:{held.name}", "digest": digest, "path": f"/{folder}/{name}"}
+                yield {**row, "modules": modules.split()} if isinstance(modules, str) and modules else row
+
+
+def _record(system: System, path: str) -> Iterator[wheel_record.File]:
+    raw = system.read_bytes(path, length=wheel_record.MOST_BYTES).value or b""
+    return wheel_record.read(raw.decode("utf-8", "replace"))
+
+
+def _modules(system: System, path: str, package: str) -> str:
+    """`google.protobuf` of `google/protobuf/__init__.py`: the outermost packages and the modules beside them, but for
+    the one that is called as the distribution is."""
+    files = [row.path for row in _record(system, path) if row.path.endswith((".py", ".so"))]
+    packages = {file.rpartition("/")[0] for file in files if file.endswith("/__init__.py")}
+    outermost = {name for name in packages if not any(above in packages for above in _above(name))}
+    alone = {file.partition(".")[0] for file in files if "/" not in file}
+    names = sorted(name.replace("/", ".") for name in outermost | alone if name and name != package.replace("-", "_"))
+    return " ".join(names[:_MOST_MODULES])
+
+
+def _above(folder: str) -> Iterator[str]:
+    while folder := folder.rpartition("/")[0]:
+        yield folder
 
 
 def _of_record(system: System, path: str) -> str:
     """Of the files that it lists, without what the installer adds; empty where nothing is listed."""
-    raw = system.read_bytes(path, length=wheel_record.MOST_BYTES).value or b""
-    rows = wheel_record.read(raw.decode("utf-8", "replace"))
+    rows = _record(system, path)
     listed = sorted((row.path, row.digest) for row in rows if row.digest and not _is_the_installers(row.path))
     return hashlib.sha256(repr(listed).encode()).hexdigest()[:_LENGTH] if listed else ""
 
