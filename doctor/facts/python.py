@@ -70,6 +70,8 @@ class LoadedLibrary(Model):
     """Other copies that were found, each with the way that would have led there."""
     missing_versions: tuple[str, ...] | None = None
     """Versions of symbols (`GLIBCXX_3.4.30`) that `wanted_by` needs and the file at `path` does not define."""
+    unfit: tuple[str, ...] = ()
+    """Files of that name that the loader passes over, as they are for another CPU."""
     stub: bool | None = None
     """A library to link against, as toolkits bring it for libcuda: every call of it fails."""
     release: str | None = None
@@ -101,8 +103,9 @@ class InstalledFault(Model):
     key: str
     package: str
     version: str | None = None
-    kind: Literal["missing", "cut", "other-python", "hidden", "no-binary", "mixed", "not-installed"]
-    """`cut`: not all of it is there; `hidden`: Python takes what is named in `files` for the package or module;
+    kind: Literal["missing", "cut", "other-python", "hidden", "no-binary", "mixed", "not-installed", "changed"]
+    """`cut`: not all of it is there; `other-python`: compiled for another Python or CPU; `changed`: a whole library that
+    is not the one the package brought; `hidden`: Python takes what is named in `files` for the package or module;
     `mixed`: its version file is of another release; `not-installed`: `detail`, which it requires, is not there, and
     `files` import it at once."""
     number: int = 1

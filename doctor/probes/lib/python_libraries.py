@@ -55,10 +55,11 @@ def look(
         if info and any(_TORCHS.match(name) for name in info.needed):
             loader.open(path)
     ours = _brought(system, folders, torch)
+    elsewhere = frozenset() if environ.known else _by_variable(system, interpreter)
     rows: dict[str, dict[str, Any]] = {row["key"]: row for row in _unfit(loader)}
     for answer in _told(loader, system):
         row = _row(loader, answer, ours)
-        if row and "path" not in row and not environ.known:
+        if row and "path" not in row and not environ.known and answer.name in elsewhere:
             continue  # a container's image may set LD_LIBRARY_PATH, which its tree does not show
         if row and "path" not in row and answer.asker in companions:
             beside = system.list_dir(answer.asker.rpartition("/")[0]).value or ()
@@ -76,6 +77,15 @@ def look(
             row["missing_symbols"] = _lacking(system, row["wanted_by"], row["intended"], row["path"])[:_SHOWN]
     if loader.answers:
         sheet.put("libraries", list(rows.values())[:_MOST], f"file:/{torch}/torch/lib")
+
+
+def _by_variable(system: System, interpreter: str) -> frozenset[str]:
+    """Libraries in the folders that LD_LIBRARY_PATH usually names, for a tree whose variables are not known."""
+    tops = [f"usr/local/{name}" for name in system.list_dir("usr/local").value or ()]
+    tops += [f"opt/{name}" for name in system.list_dir("opt").value or ()]
+    folders = [f"{top}/{lib}" for top in ("usr/local", *tops[:_MOST]) for lib in ("lib", "lib64")]
+    folders.append(f"{interpreter.rpartition('/bin/')[0]}/lib")
+    return frozenset(name for folder in folders for name in system.list_dir(folder).value or ())
 
 
 _SHOWN = 8
@@ -229,6 +239,8 @@ def _row(loader: Loader, answer: Answer, ours: Mapping[str, str]) -> dict[str, A
     row: dict[str, Any] = {"key": answer.name, "wanted_by": f"/{answer.asker}"}
     intended = ours.get(answer.name)
     if answer.path is None:
+        if answer.unfit:
+            return {**row, "unfit": list(answer.unfit)}
         if intended is None or not gpu:
             return row
         # torch opens its packages' libraries by their paths where the loader finds none (torch/__init__.py)

@@ -186,7 +186,10 @@ def _way_out(machine: Snapshot, held: LoadedLibrary) -> Remedy:
 
 def not_found(machine: Snapshot) -> Iterator[Finding]:
     """GPU libraries that neither the loader nor torch's packages give: the import stops at the first."""
-    lacking = [held for held in machine.libraries or () if held.path is None and is_gpu(held.key)]
+    for held in machine.libraries or ():
+        if held.unfit:
+            yield _of_another_cpu(machine, held)
+    lacking = [held for held in machine.libraries or () if held.path is None and not held.unfit and is_gpu(held.key)]
     if not lacking:
         return
     first = lacking[0]
@@ -218,6 +221,23 @@ def not_found(machine: Snapshot) -> Iterator[Finding]:
     )
 
 
+def _of_another_cpu(machine: Snapshot, held: LoadedLibrary) -> Finding:
+    return Finding(
+        summary=f"{held.key[:50]}, which {_asker(held)} needs, is built for another CPU than its Python.",
+        subject=Subject(kind="library", id=held.key),
+        evidence=tuple(Evidence(text=text[:380], source=machine.source("libraries")) for text in held.unfit[:4]),
+        remedies=(
+            by_hand(
+                f"Install the package that contains {held.key} again, with this environment's own pip.",
+                Scope.ENVIRONMENT,
+                "Files copied from a machine with another CPU do not run here.",
+                undo="None: the file does not work.",
+            ),
+        ),
+        verify=(python_of(machine), "-c", "import torch"),
+    )
+
+
 def _asker(held: LoadedLibrary) -> str:
     path = held.wanted_by or ""
     return "torch" if "/torch/" in path or "/nvidia/" in path else path.rpartition("/")[2][:60] or "torch"
@@ -236,6 +256,6 @@ def _brings(package: str, lacking: list[LoadedLibrary]) -> bool:
 def system_libraries(machine: Snapshot) -> Iterator[tuple[LoadedLibrary, Evidence]]:
     """Libraries of the system that torch's libraries need and that are nowhere."""
     for held in machine.libraries or ():
-        if held.path is None and not is_gpu(held.key):
+        if held.path is None and not held.unfit and not is_gpu(held.key):
             text = f"{held.key}, asked for by {held.wanted_by}, is nowhere that the loader looks"
             yield held, Evidence(text=text[:380], source=machine.source("libraries"))
