@@ -104,8 +104,9 @@ class InstalledFault(Model):
     package: str
     version: str | None = None
     kind: Literal["missing", "cut", "other-python", "hidden", "no-binary", "mixed", "not-installed", "changed"]
-    """`cut`: not all of it is there; `other-python`: compiled for another Python or CPU; `changed`: a whole library that
-    is not the one the package brought; `hidden`: Python takes what is named in `files` for the package or module;
+    """`cut`: not all of it is there; `other-python`: compiled for another Python or CPU; `changed`: a whole
+    library that is not the one the package brought; `hidden`: Python takes what is named in `files` for the package or
+    module;
     `mixed`: its version file is of another release; `not-installed`: `detail`, which it requires, is not there, and
     `files` import it at once."""
     number: int = 1

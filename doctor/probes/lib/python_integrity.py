@@ -185,7 +185,8 @@ class _Work:
     def __init__(self, system: System, owned: Iterable[Owned], choice: Choice) -> None:
         self._system, self._minor = system, Dotted(choice.version or "").numbers[1:2]
         program = LoaderFiles(system, cache=False).info(choice.path)
-        self._machine, self._bits = (program.machine, program.bits) if program else (None, None)
+        self._machine = program.machine if program else None
+        self._bits = program.bits if program else None
         self._glibc = bool(program and "libc.so.6" in program.needed)
         self._also: dict[str, list[int | None]] = {}
         for one in owned:
@@ -200,7 +201,8 @@ class _Work:
             (first if _first(file.path) else rest).append(file)
         faults, whole = self._looked(one, first, max(left_s, 0.5))
         more, all_of_it = self._looked(one, rest, left_s - _FIRST_S) if left_s > _FIRST_S else ([], not rest)
-        return [*faults, *more, *self._of_other_python(one)], whole and all_of_it
+        known = any(row["kind"] == "other-python" for row in faults)
+        return [*faults, *more, *([] if known else self._of_other_python(one))], whole and all_of_it
 
     def _looked(self, one: Owned, files: Sequence[File], seconds: float) -> tuple[list[dict[str, Any]], bool]:
         sizes = self._system.sizes([f"{one.folder}/{f.path}" for f in files], deadline_s=seconds).value or ()

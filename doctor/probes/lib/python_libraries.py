@@ -55,11 +55,13 @@ def look(
         if info and any(_TORCHS.match(name) for name in info.needed):
             loader.open(path)
     ours = _brought(system, folders, torch)
-    elsewhere = frozenset() if environ.known else _by_variable(system, interpreter)
+    elsewhere = None if environ.known else _by_variable(system, interpreter)
+    if elsewhere is not None and any(a.path is None and a.name == "libc.so.6" for a in loader.answers):
+        elsewhere = frozenset(a.name for a in loader.answers)  # a part of a system: where its libraries are is not seen
     rows: dict[str, dict[str, Any]] = {row["key"]: row for row in _unfit(loader)}
     for answer in _told(loader, system):
         row = _row(loader, answer, ours)
-        if row and "path" not in row and not environ.known and answer.name in elsewhere:
+        if row and "path" not in row and elsewhere is not None and answer.name in elsewhere:
             continue  # a container's image may set LD_LIBRARY_PATH, which its tree does not show
         if row and "path" not in row and answer.asker in companions:
             beside = system.list_dir(answer.asker.rpartition("/")[0]).value or ()
@@ -72,6 +74,7 @@ def look(
     for name, row in rows.items():
         if name.startswith(_CUDNNS) and (release := _cudnn_release(system, row.get("path"))):
             row["release"] = release
+    _of_other_builds(system, sheet, loader, rows)
     for row in rows.values():
         if row.get("intended") and row.get("path") and not row.get("same_build"):
             row["missing_symbols"] = _lacking(system, row["wanted_by"], row["intended"], row["path"])[:_SHOWN]
@@ -92,24 +95,49 @@ _SHOWN = 8
 _SYMBOLS_S = 3.0
 
 
-def _lacking(system: System, asker: str, intended: str, taken: str) -> list[str]:
-    """Names that `asker` finds in the copy that came with torch, and not in the one that is taken in its place."""
+def _of_other_builds(system: System, sheet: FactSheet, loader: Loader, rows: Mapping[str, dict[str, Any]]) -> None:
+    """Where a library is not the file that its package installed: names that begin like it (ncclSend of libnccl), that
+    others want of it and that it lacks."""
+    faults = sheet.get("installed_faults") or ()
+    changed = {path for fault in faults if fault["kind"] == "changed" for path in fault["files"]}
+    for row in [r for r in rows.values() if r.get("path") in changed]:
+        stem = _STEM.match(row["key"])
+        askers = [held for held in loader.loaded if row["key"] in held.info.needed]
+        for asker in askers if stem else ():
+            names = [name for name in _undefined(system, asker.path) if stem and name.startswith(stem[1][3:])]
+            for path in dict.fromkeys((row["path"], *(r["path"] for r in rows.values() if _beside(r, asker)))):
+                names = _without(system, path, names) or [] if names else []
+            if names:
+                row |= {"missing_symbols": names[:_SHOWN], "wanted_by": f"/{asker.path}"}
+                break
 
-    def undefined(pieces: Blocks) -> list[str]:
+
+def _beside(row: Mapping[str, Any], asker: Loaded) -> bool:
+    return bool(row.get("path")) and row["key"] in asker.info.needed
+
+
+def _undefined(system: System, path: str) -> list[str]:
+    def work(pieces: Blocks) -> list[str]:
         held = elf.head(pieces)
         tags = elf_dynamic.dynamic(pieces, held)
         return [s.name for s in elf_symbols.undefined(pieces, held, tags) if not s.weak] if tags else []
 
-    def lacking(kind: str, path: str, names: Sequence[str]) -> list[str] | None:
-        work = partial(elf_symbols.lacking, names=names)
-        return _listed(system.derived_from(kind, path.lstrip("/"), work, deadline_s=_SYMBOLS_S).value)
+    return _listed(system.derived_from("undefined", path.lstrip("/"), work, deadline_s=_SYMBOLS_S).value) or []
 
-    names = _listed(system.derived_from("undefined", asker.lstrip("/"), undefined, deadline_s=_SYMBOLS_S).value) or []
-    elsewhere = lacking("undefined-here", intended, names) if names else None
+
+def _without(system: System, path: str, names: Sequence[str]) -> list[str] | None:
+    """Those that this library does not define."""
+    work = partial(elf_symbols.lacking, names=names)
+    return _listed(system.derived_from("undefined-here", path.lstrip("/"), work, deadline_s=_SYMBOLS_S).value)
+
+
+def _lacking(system: System, asker: str, intended: str, taken: str) -> list[str]:
+    """Names that `asker` finds in the copy that came with torch, and not in the one that is taken in its place."""
+    names = _undefined(system, asker)
+    elsewhere = _without(system, intended, names) if names else None
     if elsewhere is None:
         return []
-    ours = sorted(set(names) - set(elsewhere))
-    return lacking("undefined-here", taken, ours) or []
+    return _without(system, taken, sorted(set(names) - set(elsewhere))) or []
 
 
 def _listed(value: object) -> list[str] | None:

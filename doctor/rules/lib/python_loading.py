@@ -123,6 +123,26 @@ def conflicts(machine: Snapshot) -> Iterator[Finding]:
             wrong.setdefault(f"{held.by} {folder}", []).append(held)
     for libraries in wrong.values():
         yield _conflict(machine, libraries)
+    for held in machine.libraries or ():
+        if held.path and held.missing_symbols and not held.intended:
+            yield _another_build(machine, held)
+
+
+def _another_build(machine: Snapshot, held: LoadedLibrary) -> Finding:
+    text = f"{held.path} lacks {', '.join((held.missing_symbols or ())[:3])}, which {held.wanted_by} needs"
+    again = by_hand(
+        f"Install the package that contains {held.path} again, in the version that torch requires.",
+        Scope.ENVIRONMENT,
+        undo="Install the other version again.",
+    )
+    return Finding(
+        summary=f"{held.key[:40]} is of another build than {(held.wanted_by or '').rpartition('/')[2][:50]} needs.",
+        severity=Severity.ERROR,
+        subject=Subject(kind="library", id=held.key),
+        evidence=(Evidence(text=text[:380], source=machine.source("libraries")),),
+        remedies=(again,),
+        verify=(python_of(machine), "-c", "import torch"),
+    )
 
 
 def _conflict(machine: Snapshot, libraries: list[LoadedLibrary]) -> Finding:
@@ -201,8 +221,7 @@ def not_found(machine: Snapshot) -> Iterator[Finding]:
         subject=Subject(kind="library", id=first.key),
         evidence=tuple(
             Evidence(
-                text=f"{held.key}, asked for by {held.wanted_by}, is in none of RPATH, LD_LIBRARY_PATH, RUNPATH, "
-                "ld.so.cache and the default folders"[:380],
+                text=f"{held.key}, asked for by {held.wanted_by}, is {_nowhere(machine)}"[:380],
                 source=machine.source("libraries"),
             )
             for held in lacking[:6]
@@ -221,8 +240,15 @@ def not_found(machine: Snapshot) -> Iterator[Finding]:
     )
 
 
+def _nowhere(machine: Snapshot) -> str:
+    if machine.environment is None:
+        return "in none of RPATH, RUNPATH, ld.so.cache and the default folders, nor in a folder of /usr/local or /opt"
+    return "in none of RPATH, LD_LIBRARY_PATH, RUNPATH, ld.so.cache and the default folders"
+
+
 def _of_another_cpu(machine: Snapshot, held: LoadedLibrary) -> Finding:
     return Finding(
+        severity=Severity.ERROR,
         summary=f"{held.key[:50]}, which {_asker(held)} needs, is built for another CPU than its Python.",
         subject=Subject(kind="library", id=held.key),
         evidence=tuple(Evidence(text=text[:380], source=machine.source("libraries")) for text in held.unfit[:4]),
@@ -257,5 +283,5 @@ def system_libraries(machine: Snapshot) -> Iterator[tuple[LoadedLibrary, Evidenc
     """Libraries of the system that torch's libraries need and that are nowhere."""
     for held in machine.libraries or ():
         if held.path is None and not held.unfit and not is_gpu(held.key):
-            text = f"{held.key}, asked for by {held.wanted_by}, is nowhere that the loader looks"
+            text = f"{held.key}, asked for by {held.wanted_by}, is {_nowhere(machine)}"
             yield held, Evidence(text=text[:380], source=machine.source("libraries"))

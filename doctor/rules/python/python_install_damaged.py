@@ -31,16 +31,17 @@ RULE = Rule(
     doc="""## What it finds
 Files of torch, its companions and their libraries that the package's own list (RECORD, conda-meta) names but that are
 missing, cut short, of another release or for another CPU; compiled modules for another release of Python; packages that
-they require and that are not installed; a folder or script that Python imports instead of such a package, or of a module of the
-standard library (on PYTHONPATH, in ~/.local, in the working directory); a virtual environment without its Python or
-its `pyvenv.cfg`.
+they require and that are not installed; a folder or script that Python imports instead of such a package, or of a
+module of the standard library (on PYTHONPATH, in ~/.local, in the working directory); a virtual environment without its
+Python or its `pyvenv.cfg`.
 
 ## Why it matters
 The import fails, or a library fails to load later.
 
 ## Not raised when
 Every file exists with its size. A whole library of another size is information: it may be stripped, patched or of
-another build. Tests, headers and similar files may be deleted. A folder that comes first but has the package's compiled modules or metadata too.
+another build. Tests, headers and similar files may be deleted. A folder that comes first but has the package's compiled
+modules or metadata too.
 
 ## How to confirm
 `python -m pip check` does not look at files; `pip install --force-reinstall --no-deps PACKAGE` repairs them.
@@ -67,10 +68,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """One finding a package and kind, but for modules of another Python: a whole environment's are one fault."""
     if machine.interpreter.broken:
         variable = "PYTHONHOME" if machine.interpreter.broken.startswith("PYTHONHOME") else "VIRTUAL_ENV"
+        named = machine.interpreter.chosen_by == "--python" and variable == "VIRTUAL_ENV"
         yield Finding(
             summary=f"Python does not work here: {machine.interpreter.broken}."[:200],
-            subject=Subject(kind="variable", id=variable),
-            evidence=evidence(machine, ("interpreter.broken", f"environment[{variable}]")),
+            subject=Subject(kind="path", id="interpreter") if named else Subject(kind="variable", id=variable),
+            evidence=evidence(machine, ("interpreter.broken", *(() if named else (f"environment[{variable}]",)))),
             remedies=(_new_environment(machine) if variable == "VIRTUAL_ENV" else unset(machine, variable),),
         )
     faults = [f for f in machine.installed_faults or () if f.kind != "no-binary"]
