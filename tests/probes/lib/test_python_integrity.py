@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from doctor.facts import FactSheet
 from doctor.facts.origin import State
 from doctor.probes.python import python_env
@@ -74,6 +76,26 @@ def test_a_library_whose_blocks_were_never_written_is_cut(tmp_path: Path) -> Non
 def test_modules_of_another_python(tmp_path: Path) -> None:
     files = {path.replace("3.11", "3.12"): text.replace("3.11", "3.12") for path, text in environment().items()}
     assert found(tmp_path, files) == [("other-python", ["_C.cpython-311-x86_64-linux-gnu.so"])]
+
+
+@pytest.mark.parametrize(("machine", "kind"), [(62, "changed"), (183, "other-python")])
+def test_a_whole_library_of_another_size(tmp_path: Path, machine: int, kind: str) -> None:
+    found(tmp_path, environment())
+    for path, number in ((f"{SITE}/torch/_C.cpython-311-x86_64-linux-gnu.so", machine), ("env/bin/python3", 62)):
+        (tmp_path / path).write_bytes(binaries.elf([(".text", b"code")], soname="x", machine=number))
+    sheet = FactSheet()
+    python_env.probe(Pretend(tmp_path, {}, {"VIRTUAL_ENV": "/env"}), sheet)
+    assert [f["kind"] for f in sheet.get("installed_faults") or ()] == [kind]
+
+
+def test_an_interpreter_that_was_named_and_leads_nowhere(tmp_path: Path) -> None:
+    pretend = Pretend(tmp_path, environment(), {})
+    (tmp_path / "env/bin/python3").unlink()
+    (tmp_path / "env/bin/python3").symlink_to("python3.11")
+    (tmp_path / "env/bin/python3.11").symlink_to("/gone/python3.11")
+    sheet = FactSheet()
+    python_env.probe(pretend, sheet, "/env/bin/python3")
+    assert sheet.get("interpreter.broken") == "/env/bin/python3 leads to /gone/python3.11, which is not there"
 
 
 def test_a_folder_before_it_without_its_modules_hides_it(tmp_path: Path) -> None:
