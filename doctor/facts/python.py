@@ -66,14 +66,10 @@ class LoadedLibrary(Model):
     wanted_by: str | None = None
     intended: str | None = None
     """The copy that came with the wheel (or its nvidia-* packages), where another one wins."""
-    beaten: tuple[str, ...] = ()
-    """Other copies that were found, each with the way that would have led there."""
     missing_versions: tuple[str, ...] | None = None
     """Versions of symbols (`GLIBCXX_3.4.30`) that `wanted_by` needs and the file at `path` does not define."""
     unfit: tuple[str, ...] = ()
     """Files of that name that the loader passes over, as they are for another CPU."""
-    stub: bool | None = None
-    """A library to link against, as toolkits bring it for libcuda: every call of it fails."""
     release: str | None = None
     """Of cuDNN's libraries, where the file says it."""
     missing_symbols: tuple[str, ...] | None = None

@@ -28,7 +28,7 @@ from doctor.probes.lib.python_choice import Choice
 from doctor.probes.lib.python_companions import bitsandbytes
 from doctor.probes.lib.python_installed import Owned, counts, owned_by, row
 from doctor.probes.lib.python_metadata import PLAIN, STACK
-from doctor.system.base import ABSENT_FILE, System
+from doctor.system.base import ABSENT_FILE, NO_FILE, System
 from doctor.versions import Dotted
 
 READS: tuple[str, ...] = (
@@ -76,7 +76,7 @@ def look(
     elif integrity.get("faults") or not integrity.get("late"):
         sheet.put("installed_faults", integrity.get("faults", [])[:60], reading.source)
     else:
-        reason = f"not looked at in time: {', '.join(map(str, integrity['late'][:6]))}"
+        reason = f"not looked at, refused or too slow: {', '.join(map(str, integrity['late'][:6]))}"
         sheet.miss("installed_faults", State.TIMED_OUT, reading.source, reason)
 
 
@@ -212,7 +212,7 @@ class _Work:
                 found.setdefault(kind, []).append(file.path)
         of_all = f"{len(files)} files of that kind"
         rows = [_row(one, k, paths, self._described() if k == "other-python" else of_all) for k, paths in found.items()]
-        return rows, len(sizes) == len(files)
+        return rows, len(sizes) == len(files) and NO_FILE not in sizes
 
     def _fault(self, one: Owned, file: File, size: int) -> str | None:
         path = f"{one.folder}/{file.path}"
@@ -230,8 +230,9 @@ class _Work:
             return None
         if not _is_compiled(file.path):
             return None if size else "cut"
-        if self._system.derived_from("whole", path, _holds_all, deadline_s=2.0).value is False:
-            return "cut"
+        whole = self._system.derived_from("whole", path, _holds_all, deadline_s=2.0)
+        if whole.value is not True:
+            return "cut" if whole.known or whole.state is State.UNREADABLE else None
         return "other-python" if self._is_foreign(path) else "changed"
 
     def _is_foreign(self, path: str) -> bool:

@@ -104,7 +104,8 @@ def _of_other_builds(system: System, sheet: FactSheet, loader: Loader, rows: Map
         stem = _STEM.match(row["key"])
         askers = [held for held in loader.loaded if row["key"] in held.info.needed]
         for asker in askers if stem else ():
-            names = [name for name in _undefined(system, asker.path) if stem and name.startswith(stem[1][3:])]
+            wanted = _undefined(system, asker.path)
+            names = [name for name in wanted if stem and name.lstrip("_").startswith(stem[1][3:])]
             for path in dict.fromkeys((row["path"], *(r["path"] for r in rows.values() if _beside(r, asker)))):
                 names = _without(system, path, names) or [] if names else []
             if names:
@@ -171,20 +172,8 @@ def _opened(system: System, torch: str, python: str | None) -> Iterator[str]:
             yield f"{torch}/torch/lib/{name}"
 
 
-_STUB_BYTES = 2 << 20
-"""NVIDIA's driver library has 20 MB and more, and the driver's version in its name; the stub has neither."""
-
-
 def _unfit(loader: Loader) -> Iterator[dict[str, Any]]:
-    """Libraries that are found and don't do: a stub of the driver's, one without the versions that are needed."""
-    asker = next((o for o in loader.loaded if "libc10_cuda.so" in o.path), None)
-    answer = loader.ask("libcuda.so.1", asker) if asker else None
-    info = loader.info(answer.path) if answer and answer.path else None
-    if answer and answer.path and info and asker:
-        name = loader.real(answer.path).rpartition("/")[2]
-        if 0 < info.size < _STUB_BYTES and not _VERSIONED.search(name) and "/wsl/" not in loader.real(answer.path):
-            row = {"key": "libcuda.so.1", "path": f"/{answer.path}", "by": answer.by, "wanted_by": f"/{asker.path}"}
-            yield {**row, "stub": True}
+    """Libraries that are found and lack the versions of symbols that are needed."""
     for wants, taken, missing in loader.lacking_versions():
         yield {
             "key": taken.info.soname or taken.path.rpartition("/")[2],
@@ -193,9 +182,6 @@ def _unfit(loader: Loader) -> Iterator[dict[str, Any]]:
             "wanted_by": f"/{wants.path}",
             "missing_versions": missing[:8],
         }
-
-
-_VERSIONED = re.compile(r"\.so\.\d{1,4}\.\d")
 
 
 def _told(loader: Loader, system: System) -> Iterator[Answer]:
@@ -277,7 +263,6 @@ def _row(loader: Loader, answer: Answer, ours: Mapping[str, str]) -> dict[str, A
         return None
     row |= {"path": f"/{answer.path}", "by": answer.by}
     twin = _doubled(loader, answer)
-    others = [f"/{c.path} ({c.by})" for c in answer.others[:6]]
     if intended and loader.real(intended) != loader.real(answer.path):
         row["intended"] = f"/{intended}"
         same = loader.info(intended), loader.info(answer.path)
@@ -285,7 +270,7 @@ def _row(loader: Loader, answer: Answer, ours: Mapping[str, str]) -> dict[str, A
         row["same_build"] = ids[0] is not None and ids[0] == ids[1]
     elif twin:
         row["intended"], row["same_build"] = f"/{twin.path}", False
-    return {**row, "beaten": others} if others else row
+    return row
 
 
 def _doubled(loader: Loader, answer: Answer) -> Loaded | None:

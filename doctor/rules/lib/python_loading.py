@@ -29,7 +29,7 @@ _ROCM = (
 def stubs(machine: Snapshot) -> Iterator[Finding]:
     """The driver's library is a stub that is meant for linking: CUDA finds no device, error 34."""
     own = machine.nvidia_driver.libcuda
-    if own.stub and not any(held.stub for held in machine.libraries or ()):
+    if own.stub:
         taken = LoadedLibrary(key="libcuda.so.1", path=own.path, by=own.by)
         yield Finding(
             summary=f"libcuda.so.1 would load from {(own.path or '')[:100]}, a stub: CUDA cannot start with it.",
@@ -39,21 +39,6 @@ def stubs(machine: Snapshot) -> Iterator[Finding]:
             explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
             remedies=(_way_out(machine, taken),),
         )
-    for held in machine.libraries or ():
-        if held.stub:
-            yield Finding(
-                summary=f"{held.key} would load from {(held.path or '')[:100]}, a stub: CUDA cannot start with it.",
-                severity=Severity.ERROR,
-                subject=Subject(kind="library", id=held.key),
-                evidence=(
-                    Evidence(
-                        text=f"{held.key}: {held.path} by {held.by}, a library for linking and not the driver's"[:380],
-                        source=machine.source("libraries"),
-                    ),
-                ),
-                explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
-                remedies=(_way_out(machine, held),),
-            )
 
 
 def versions(machine: Snapshot) -> Iterator[Finding]:

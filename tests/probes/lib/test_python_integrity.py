@@ -11,7 +11,7 @@ import pytest
 from doctor.facts import FactSheet
 from doctor.facts.origin import State
 from doctor.probes.python import python_env
-from doctor.system.base import Reading
+from doctor.system.base import NO_FILE, Reading
 from tests.parsers import binaries
 from tests.probes.pretend import Pretend
 
@@ -120,7 +120,27 @@ def test_what_was_not_looked_at_in_time_is_not_known(tmp_path: Path) -> None:
     sheet = FactSheet()
     python_env.probe(Slow(tmp_path, environment(), {"VIRTUAL_ENV": "/env"}), sheet)
     entry = next(e for e in sheet if e.name == "installed_faults")
-    assert (entry.value, entry.state, entry.detail) == (None, State.TIMED_OUT, "not looked at in time: torch")
+    assert (entry.value, entry.state, entry.detail) == (
+        None,
+        State.TIMED_OUT,
+        "not looked at, refused or too slow: torch",
+    )
+
+
+def test_what_may_not_be_looked_at_is_not_known(tmp_path: Path) -> None:
+    class Closed(Pretend):
+        def sizes(self, paths: Any, *, deadline_s: float) -> Reading[tuple[int, ...]]:
+            return Reading(State.VALUE, "files", tuple(NO_FILE for _ in paths))
+
+    sheet = FactSheet()
+    python_env.probe(Closed(tmp_path, environment(), {"VIRTUAL_ENV": "/env"}), sheet)
+    assert sheet.get("installed_faults") is None
+
+
+def test_a_folder_in_a_library_s_place_is_no_file(tmp_path: Path) -> None:
+    name = "torch/_C.cpython-311-x86_64-linux-gnu.so"
+    files = environment(**{name: None}) | {f"{SITE}/{name}/x": ""}
+    assert found(tmp_path, files) == [("missing", ["_C.cpython-311-x86_64-linux-gnu.so"])]
 
 
 def test_conda_says_which_size_its_files_have(tmp_path: Path) -> None:
