@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from importlib.metadata import version
+from importlib.metadata import distributions, version
 from pathlib import Path
 
 from benchmarks.faults import broken, broken_again, cuda13, healthy, healthy_again, machines
@@ -24,6 +24,7 @@ PEERS = {
     "env-doctor": "env_doctor.cli:main check",
     "cuda-doctor": "cuda_doctor.cli:main",
     "gpu-doctor": "gpu_doctor.__main__:main check",
+    "ai-infradr": "ai_infradr.cli.main:main",
 }
 """Tool → where its program begins; those of the registry run in the environment that they are asked about."""
 _LOUD = ("error", "warning")
@@ -99,12 +100,15 @@ def main() -> int:
         for case, output in machines.asked(args.only):
             rows.append((case, {"doctor": of_doctor(*output, case.rules), **dict.fromkeys(peers, "-")}))
             print(f"{case.kind}: {case.name}: {rows[-1][1]['doctor']}", file=sys.stderr, flush=True)
-    table(rows, peers)
+    table(rows, peers, tools)
     return 0
 
 
-def table(rows: list[tuple[Case, dict[str, str]]], peers: list[str]) -> None:
-    where = f"{time.strftime('%Y-%m-%d')}, Python {platform.python_version()}, doctor {version('rocm-cuda-doctor')}"
+def table(rows: list[tuple[Case, dict[str, str]]], peers: list[str], tools: Path) -> None:
+    held = {found.name: found.version for found in distributions(path=[str(tools)])}
+    of_peers = [f"{name} {held[name]}" for name in peers if name in held]
+    own = f"doctor {version('rocm-cuda-doctor')}"
+    where = ", ".join((time.strftime("%Y-%m-%d"), f"Python {platform.python_version()}", own, *of_peers))
     print(f"{where}\n\n| class | environments | {' | '.join(('doctor', *peers))} |")
     print("|--" * (3 + len(peers)) + "|")
     for sick in (True, False):

@@ -26,7 +26,8 @@ def of_process(system: System, options: Options, pid: int | None, container: str
         facts.put("process.container", f"{found.engine}:{found.name}", f"command:{found.engine} inspect")
     more = inside.bound(options.probes or (), process, python)
     source = f"{found.engine} container {found.name}" if found else f"process {number}"
-    return replace(options, probes=(*inside.probes(process, number, facts, python), *more), source=source)
+    probes = (*inside.probes(process, number, facts, python), *more)
+    return replace(options, probes=probes, python=None, source=source)  # they have the interpreter already
 
 
 def has_python(system: System, named: str, where: str) -> None:

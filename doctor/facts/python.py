@@ -68,12 +68,10 @@ class LoadedLibrary(Model):
     wanted_by: str | None = None
     intended: str | None = None
     """The copy that came with the wheel (or its nvidia-* packages), where another one wins."""
-    beaten: tuple[str, ...] = ()
-    """Other copies that were found, each with the way that would have led there."""
     missing_versions: tuple[str, ...] | None = None
     """Versions of symbols (`GLIBCXX_3.4.30`) that `wanted_by` needs and the file at `path` does not define."""
-    stub: bool | None = None
-    """A library to link against, as toolkits bring it for libcuda: every call of it fails."""
+    unfit: tuple[str, ...] = ()
+    """Files of that name that the loader passes over, as they are for another CPU."""
     release: str | None = None
     """Of cuDNN's libraries, where the file says it."""
     missing_symbols: tuple[str, ...] | None = None
@@ -103,8 +101,10 @@ class InstalledFault(Model):
     key: str
     package: str
     version: str | None = None
-    kind: Literal["missing", "cut", "other-python", "hidden", "no-binary", "mixed", "not-installed"]
-    """`cut`: not all of it is there; `hidden`: Python takes what is named in `files` for the package or module;
+    kind: Literal["missing", "cut", "other-python", "hidden", "no-binary", "mixed", "not-installed", "changed"]
+    """`cut`: not all of it is there; `other-python`: compiled for another Python or CPU; `changed`: a whole
+    library that is not the one the package brought; `hidden`: Python takes what is named in `files` for the package or
+    module;
     `mixed`: its version file is of another release; `not-installed`: `detail`, which it requires, is not there, and
     `files` import it at once."""
     number: int = 1

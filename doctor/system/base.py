@@ -132,8 +132,8 @@ class System(Protocol):
     def stat(self, path: str) -> Reading[Stat]: ...
 
     def sizes(self, paths: Sequence[str], *, deadline_s: float) -> Reading[tuple[int, ...]]:
-        """The size in bytes of each file, in that order; ABSENT_FILE for one that is not there, NO_FILE for what is
-        none or may not be looked at. Where the deadline comes first the answer is shorter than the question. Thousands
+        """The size in bytes of each file, in that order; ABSENT_FILE where none is there, NO_FILE for one that
+        may not be looked at. Where the deadline comes first the answer is shorter than the question. Thousands
         of files cost a few µs each. Within `derived` alone: a recorder keeps what was worked out, not this."""
         ...
 

@@ -63,7 +63,7 @@ def _size(path: str, look: Callable[[str], os.stat_result]) -> int:
         return ABSENT_FILE if error.errno in _ABSENT else NO_FILE
     except (ValueError, Refused):  # a NUL in a path, links in a circle
         return NO_FILE
-    return found.st_size if stat.S_ISREG(found.st_mode) else NO_FILE
+    return found.st_size if stat.S_ISREG(found.st_mode) else ABSENT_FILE
 
 
 def errno_name(error: OSError) -> str:

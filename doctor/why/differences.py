@@ -48,7 +48,7 @@ _OF_MACHINES = {
     *("uuid", "serial", "pid", "uptime_s", "age_s", "boot_s", "since", "time", "clock", "seconds", "recent"),
     *("memory_used_bytes", "memory_available_bytes", "temperature_c", "power_w", "index", "numa_node", "render_node"),
     *("pci_address", "address", "slot", "inode", "key", "location", "path", "prefix", "smi_seconds", "site_packages"),
-    *("requires", "chosen_by", "wanted_by", "beaten", "intended", "minor", "devnum", "uid", "gid", "gids", "user"),
+    *("requires", "chosen_by", "wanted_by", "intended", "minor", "devnum", "uid", "gid", "gids", "user"),
     "groups",
 }
 """Fields that differ on any two machines, or say where something lies rather than what it is."""

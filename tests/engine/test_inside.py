@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from doctor.engine import inside
+from doctor.engine import inside, target
 from doctor.engine.run import Options, examine
 from doctor.facts.origin import State
 from doctor.findings import Report
@@ -101,3 +103,12 @@ def test_a_container_s_gpus_are_those_whose_nodes_it_has() -> None:
     faults = (with_shell, amd.one_render_node, host.environment(HIP_VISIBLE_DEVICES="1"))
     first = seen(MI300X, Node("mi300x", 2, rocm=("6.4.1",), container="docker", faults=faults)).findings[0]
     assert (first.rule, first.severity.value) == ("visible-devices-conflict", "error")
+
+
+def test_an_interpreter_that_is_named_is_looked_for_inside() -> None:
+    """Every probe of it is started with its own arguments, and no fact ends as a failed probe."""
+    with H100.laid_out() as outer:
+        host_system = TreeSystem(outer.root)
+        options = target.of_process(host_system, Options(python=sys.executable), os.getpid(), None)
+        report = examine(host_system, options)
+    assert report.snapshot.interpreter.chosen_by == "--python"

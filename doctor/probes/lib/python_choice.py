@@ -17,6 +17,7 @@ _NAMES = ("python3", "python")
 _ON_A_TREE = ("opt/venv/bin", "opt/conda/bin", "usr/local/bin", "usr/bin")
 """Where images put the Python that works; asked in this order when there is no environment to say (a tree)."""
 _MOST_FOLDERS = 64
+_MOST_LINKS = 8
 
 
 class Choice(NamedTuple):
@@ -44,6 +45,24 @@ def choose(system: System, environ: Mapping[str, str], named: str | None) -> Cho
     return None
 
 
+def dangling(system: System, choice: Choice | None) -> str | None:
+    """Where the interpreter that the user named leads to nothing."""
+    if choice is None or not system.real(choice.path).is_absent:
+        return None
+    return f"/{choice.path} leads to {clean(_target(system, choice.path) or '?', 300)}, which is not there"
+
+
+def _target(system: System, path: str) -> str | None:
+    """Where links lead, through those to a name beside them."""
+    link = system.link(path).value
+    for _ in range(_MOST_LINKS):
+        further = system.link(f"{path.rpartition('/')[0]}/{link}").value if link and "/" not in link else None
+        if further is None:
+            break
+        link = further
+    return link
+
+
 def broken(system: System, environ: Mapping[str, str]) -> str | None:
     """Why the environment of VIRTUAL_ENV does not work; "" where it does, None where none is named."""
     named = environ.get("VIRTUAL_ENV", "")
@@ -56,11 +75,7 @@ def broken(system: System, environ: Mapping[str, str]) -> str | None:
         return _unconfigured(system, prefix, next(end.value or "" for end in ends if end.known))
     if not all(end.is_absent for end in ends):
         return ""
-    link = next((target for path in paths if (target := system.link(path).value)), None)
-    if link and not link.startswith("/"):
-        link = next(
-            (target for path in reversed(paths) if (target := system.link(path).value or "").startswith("/")), link
-        )
+    link = next((target for path in paths if (target := _target(system, path))), None)
     if link:
         return f"{named}/bin/python leads to {clean(link, 300)}, which is not there"
     return f"{named} holds no interpreter" if system.stat(prefix).known else f"{named} is not there"

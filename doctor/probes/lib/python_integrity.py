@@ -28,7 +28,7 @@ from doctor.probes.lib.python_choice import Choice
 from doctor.probes.lib.python_companions import bitsandbytes
 from doctor.probes.lib.python_installed import Owned, counts, owned_by, row
 from doctor.probes.lib.python_metadata import PLAIN, STACK
-from doctor.system.base import ABSENT_FILE, System
+from doctor.system.base import ABSENT_FILE, NO_FILE, System
 from doctor.versions import Dotted
 
 READS: tuple[str, ...] = (
@@ -39,6 +39,7 @@ READS: tuple[str, ...] = (
 _FIRST_S, _REST_S = 4.0, 2.0
 """For what is compiled or begins a package, and for all else."""
 _SHOWN = 4
+_MOST_HEADERS = 20
 _MOST_PACKAGES = 150
 _COMPILED = re.compile(r"\.so(?:\.[0-9.]{1,20})?$")
 _TAG = re.compile(r"\.cpython-3(\d{1,2})t?-([a-z0-9_\-]{1,40})\.so$")
@@ -75,7 +76,7 @@ def look(
     elif integrity.get("faults") or not integrity.get("late"):
         sheet.put("installed_faults", integrity.get("faults", [])[:60], reading.source)
     else:
-        reason = f"not looked at in time: {', '.join(map(str, integrity['late'][:6]))}"
+        reason = f"not looked at, refused or too slow: {', '.join(map(str, integrity['late'][:6]))}"
         sheet.miss("installed_faults", State.TIMED_OUT, reading.source, reason)
 
 
@@ -185,6 +186,7 @@ class _Work:
         self._system, self._minor = system, Dotted(choice.version or "").numbers[1:2]
         program = LoaderFiles(system, cache=False).info(choice.path)
         self._machine = program.machine if program else None
+        self._bits = program.bits if program else None
         self._glibc = bool(program and "libc.so.6" in program.needed)
         self._also: dict[str, list[int | None]] = {}
         for one in owned:
@@ -199,38 +201,48 @@ class _Work:
             (first if _first(file.path) else rest).append(file)
         faults, whole = self._looked(one, first, max(left_s, 0.5))
         more, all_of_it = self._looked(one, rest, left_s - _FIRST_S) if left_s > _FIRST_S else ([], not rest)
-        return [*faults, *more, *self._of_other_python(one)], whole and all_of_it
+        known = any(row["kind"] == "other-python" for row in faults)
+        return [*faults, *more, *([] if known else self._of_other_python(one))], whole and all_of_it
 
     def _looked(self, one: Owned, files: Sequence[File], seconds: float) -> tuple[list[dict[str, Any]], bool]:
         sizes = self._system.sizes([f"{one.folder}/{f.path}" for f in files], deadline_s=seconds).value or ()
-        missing: list[str] = []
-        cut: list[str] = []
+        found: dict[str, list[str]] = {}
         for file, size in zip(files, sizes, strict=False):
-            path = f"{one.folder}/{file.path}"
-            if size == ABSENT_FILE:
-                missing.append(file.path)
-            elif size >= 0 and file.size is not None and self._is_cut(one, file, path, size):
-                cut.append(file.path)
-        known = f"{len(files)} files of that kind"
-        rows = [_row(one, kind, found, known) for kind, found in (("missing", missing), ("cut", cut)) if found]
-        return rows, len(sizes) == len(files)
+            if kind := self._fault(one, file, size):
+                found.setdefault(kind, []).append(file.path)
+        of_all = f"{len(files)} files of that kind"
+        rows = [_row(one, k, paths, self._described() if k == "other-python" else of_all) for k, paths in found.items()]
+        return rows, len(sizes) == len(files) and NO_FILE not in sizes
 
-    def _is_cut(self, one: Owned, file: File, path: str, size: int) -> bool:
-        if size != file.size:
-            return not self._is_whole(path, file, size)
-        return _is_loaded(one.package, file.path) and self._never_written(path)
+    def _fault(self, one: Owned, file: File, size: int) -> str | None:
+        path = f"{one.folder}/{file.path}"
+        if size == ABSENT_FILE:
+            return "missing"
+        if size < 0 or file.size is None:
+            return None
+        if size == file.size:
+            return "cut" if _is_loaded(one.package, file.path) and self._never_written(path) else None
+        return self._of_another_size(file, path, size)
 
-    def _is_whole(self, path: str, file: File, size: int) -> bool:
-        """One of another size: another package's copy, stripped or patched, or edited by hand."""
+    def _of_another_size(self, file: File, path: str, size: int) -> str | None:
+        """Another package's copy, stripped or patched, of another build, edited by hand, or not all of it."""
         if size in self._also.get(path, ()):
-            return True
+            return None
         if not _is_compiled(file.path):
-            return size > 0
-        return self._system.derived_from("whole", path, _holds_all, deadline_s=2.0).value is not False
+            return None if size else "cut"
+        whole = self._system.derived_from("whole", path, _holds_all, deadline_s=2.0)
+        if whole.value is not True:
+            return "cut" if whole.known or whole.state is State.UNREADABLE else None
+        return "other-python" if self._is_foreign(path) else "changed"
+
+    def _is_foreign(self, path: str) -> bool:
+        """For another CPU than the interpreter."""
+        held = self._system.derived_from("platform", path, _platform, deadline_s=2.0).value
+        return bool(held and self._machine) and held != [self._machine, self._bits]
 
     def _never_written(self, path: str) -> bool:
         """Its size is right, and a crash came before its blocks were written."""
-        return self._system.derived_from("unwritten", path, _is_empty_start, deadline_s=2.0).value is True
+        return self._system.derived_from("unwritten", path, _is_no_library, deadline_s=2.0).value is True
 
     def _of_other_python(self, one: Owned) -> list[dict[str, Any]]:
         """Modules that are there, and for other releases of Python alone."""
@@ -248,7 +260,13 @@ class _Work:
             else:
                 wrong[stem] = file.path
         paths = [path for stem, path in wrong.items() if stem not in fits]
+        paths = paths or self._of_another_cpu(one)
         return [_row(one, "other-python", paths, self._described())] if paths else []
+
+    def _of_another_cpu(self, one: Owned) -> list[str]:
+        """A wheel for another machine, as a download there leaves it: each of its libraries is."""
+        paths = [f.path for f in one.files if _is_compiled(f.path)][:_MOST_HEADERS]
+        return paths if paths and all(self._is_foreign(f"{one.folder}/{path}") for path in paths) else []
 
     def _described(self) -> str:
         platform = ", ".join(filter(None, (self._machine, "glibc" if self._glibc else "")))
@@ -271,9 +289,15 @@ def _holds_all(pieces: Blocks) -> bool:
     return all(part.offset + part.file_size <= pieces.size for part in held.segments) and bool(held.segments)
 
 
-def _is_empty_start(pieces: Blocks) -> bool:
+def _platform(pieces: Blocks) -> list[str | int]:
+    held = elf.head(pieces)
+    return [held.machine, held.bits]
+
+
+def _is_no_library(pieces: Blocks) -> bool:
+    """Neither an ELF file nor a text (a linker's script has a library's name too)."""
     start = pieces.at(0, 64)
-    return bool(start) and not any(start)
+    return start[:4] != b"\x7fELF" and any(byte < 9 or byte > 126 for byte in start)
 
 
 def _first(path: str) -> bool:

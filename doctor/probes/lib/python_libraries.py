@@ -55,10 +55,13 @@ def look(
         if info and any(_TORCHS.match(name) for name in info.needed):
             loader.open(path)
     ours = _brought(system, folders, torch)
+    elsewhere = None if environ.known else _by_variable(system, interpreter)
+    if elsewhere is not None and any(a.path is None and a.name == "libc.so.6" for a in loader.answers):
+        elsewhere = frozenset(a.name for a in loader.answers)  # a part of a system: where its libraries are is not seen
     rows: dict[str, dict[str, Any]] = {row["key"]: row for row in _unfit(loader)}
     for answer in _told(loader, system):
         row = _row(loader, answer, ours)
-        if row and "path" not in row and not environ.known:
+        if row and "path" not in row and elsewhere is not None and answer.name in elsewhere:
             continue  # a container's image may set LD_LIBRARY_PATH, which its tree does not show
         if row and "path" not in row and answer.asker in companions:
             beside = system.list_dir(answer.asker.rpartition("/")[0]).value or ()
@@ -71,6 +74,7 @@ def look(
     for name, row in rows.items():
         if name.startswith(_CUDNNS) and (release := _cudnn_release(system, row.get("path"))):
             row["release"] = release
+    _of_other_builds(system, sheet, loader, rows)
     for row in rows.values():
         if row.get("intended") and row.get("path") and not row.get("same_build"):
             row["missing_symbols"] = _lacking(system, row["wanted_by"], row["intended"], row["path"])[:_SHOWN]
@@ -78,28 +82,63 @@ def look(
         sheet.put("libraries", list(rows.values())[:_MOST], f"file:/{torch}/torch/lib")
 
 
+def _by_variable(system: System, interpreter: str) -> frozenset[str]:
+    """Libraries in the folders that LD_LIBRARY_PATH usually names, for a tree whose variables are not known."""
+    tops = [f"usr/local/{name}" for name in system.list_dir("usr/local").value or ()]
+    tops += [f"opt/{name}" for name in system.list_dir("opt").value or ()]
+    folders = [f"{top}/{lib}" for top in ("usr/local", *tops[:_MOST]) for lib in ("lib", "lib64")]
+    folders.append(f"{interpreter.rpartition('/bin/')[0]}/lib")
+    return frozenset(name for folder in folders for name in system.list_dir(folder).value or ())
+
+
 _SHOWN = 8
 _SYMBOLS_S = 3.0
 
 
-def _lacking(system: System, asker: str, intended: str, taken: str) -> list[str]:
-    """Names that `asker` finds in the copy that came with torch, and not in the one that is taken in its place."""
+def _of_other_builds(system: System, sheet: FactSheet, loader: Loader, rows: Mapping[str, dict[str, Any]]) -> None:
+    """Where a library is not the file that its package installed: names that begin like it (ncclSend of libnccl), that
+    others want of it and that it lacks."""
+    faults = sheet.get("installed_faults") or ()
+    changed = {path for fault in faults if fault["kind"] == "changed" for path in fault["files"]}
+    for row in [r for r in rows.values() if r.get("path") in changed]:
+        stem = _STEM.match(row["key"])
+        askers = [held for held in loader.loaded if row["key"] in held.info.needed]
+        for asker in askers if stem else ():
+            wanted = _undefined(system, asker.path)
+            names = [name for name in wanted if stem and name.lstrip("_").startswith(stem[1][3:])]
+            for path in dict.fromkeys((row["path"], *(r["path"] for r in rows.values() if _beside(r, asker)))):
+                names = _without(system, path, names) or [] if names else []
+            if names:
+                row |= {"missing_symbols": names[:_SHOWN], "wanted_by": f"/{asker.path}"}
+                break
 
-    def undefined(pieces: Blocks) -> list[str]:
+
+def _beside(row: Mapping[str, Any], asker: Loaded) -> bool:
+    return bool(row.get("path")) and row["key"] in asker.info.needed
+
+
+def _undefined(system: System, path: str) -> list[str]:
+    def work(pieces: Blocks) -> list[str]:
         held = elf.head(pieces)
         tags = elf_dynamic.dynamic(pieces, held)
         return [s.name for s in elf_symbols.undefined(pieces, held, tags) if not s.weak] if tags else []
 
-    def lacking(kind: str, path: str, names: Sequence[str]) -> list[str] | None:
-        work = partial(elf_symbols.lacking, names=names)
-        return _listed(system.derived_from(kind, path.lstrip("/"), work, deadline_s=_SYMBOLS_S).value)
+    return _listed(system.derived_from("undefined", path.lstrip("/"), work, deadline_s=_SYMBOLS_S).value) or []
 
-    names = _listed(system.derived_from("undefined", asker.lstrip("/"), undefined, deadline_s=_SYMBOLS_S).value) or []
-    elsewhere = lacking("undefined-here", intended, names) if names else None
+
+def _without(system: System, path: str, names: Sequence[str]) -> list[str] | None:
+    """Those that this library does not define."""
+    work = partial(elf_symbols.lacking, names=names)
+    return _listed(system.derived_from("undefined-here", path.lstrip("/"), work, deadline_s=_SYMBOLS_S).value)
+
+
+def _lacking(system: System, asker: str, intended: str, taken: str) -> list[str]:
+    """Names that `asker` finds in the copy that came with torch, and not in the one that is taken in its place."""
+    names = _undefined(system, asker)
+    elsewhere = _without(system, intended, names) if names else None
     if elsewhere is None:
         return []
-    ours = sorted(set(names) - set(elsewhere))
-    return lacking("undefined-here", taken, ours) or []
+    return _without(system, taken, sorted(set(names) - set(elsewhere))) or []
 
 
 def _listed(value: object) -> list[str] | None:
@@ -133,20 +172,8 @@ def _opened(system: System, torch: str, python: str | None) -> Iterator[str]:
             yield f"{torch}/torch/lib/{name}"
 
 
-_STUB_BYTES = 2 << 20
-"""NVIDIA's driver library has 20 MB and more, and the driver's version in its name; the stub has neither."""
-
-
 def _unfit(loader: Loader) -> Iterator[dict[str, Any]]:
-    """Libraries that are found and don't do: a stub of the driver's, one without the versions that are needed."""
-    asker = next((o for o in loader.loaded if "libc10_cuda.so" in o.path), None)
-    answer = loader.ask("libcuda.so.1", asker) if asker else None
-    info = loader.info(answer.path) if answer and answer.path else None
-    if answer and answer.path and info and asker:
-        name = loader.real(answer.path).rpartition("/")[2]
-        if 0 < info.size < _STUB_BYTES and not _VERSIONED.search(name) and "/wsl/" not in loader.real(answer.path):
-            row = {"key": "libcuda.so.1", "path": f"/{answer.path}", "by": answer.by, "wanted_by": f"/{asker.path}"}
-            yield {**row, "stub": True}
+    """Libraries that are found and lack the versions of symbols that are needed."""
     for wants, taken, missing in loader.lacking_versions():
         yield {
             "key": taken.info.soname or taken.path.rpartition("/")[2],
@@ -155,9 +182,6 @@ def _unfit(loader: Loader) -> Iterator[dict[str, Any]]:
             "wanted_by": f"/{wants.path}",
             "missing_versions": missing[:8],
         }
-
-
-_VERSIONED = re.compile(r"\.so\.\d{1,4}\.\d")
 
 
 def _told(loader: Loader, system: System) -> Iterator[Answer]:
@@ -229,6 +253,8 @@ def _row(loader: Loader, answer: Answer, ours: Mapping[str, str]) -> dict[str, A
     row: dict[str, Any] = {"key": answer.name, "wanted_by": f"/{answer.asker}"}
     intended = ours.get(answer.name)
     if answer.path is None:
+        if answer.unfit:
+            return {**row, "unfit": list(answer.unfit)}
         if intended is None or not gpu:
             return row
         # torch opens its packages' libraries by their paths where the loader finds none (torch/__init__.py)
@@ -237,7 +263,6 @@ def _row(loader: Loader, answer: Answer, ours: Mapping[str, str]) -> dict[str, A
         return None
     row |= {"path": f"/{answer.path}", "by": answer.by}
     twin = _doubled(loader, answer)
-    others = [f"/{c.path} ({c.by})" for c in answer.others[:6]]
     if intended and loader.real(intended) != loader.real(answer.path):
         row["intended"] = f"/{intended}"
         same = loader.info(intended), loader.info(answer.path)
@@ -245,7 +270,7 @@ def _row(loader: Loader, answer: Answer, ours: Mapping[str, str]) -> dict[str, A
         row["same_build"] = ids[0] is not None and ids[0] == ids[1]
     elif twin:
         row["intended"], row["same_build"] = f"/{twin.path}", False
-    return {**row, "beaten": others} if others else row
+    return row
 
 
 def _doubled(loader: Loader, answer: Answer) -> Loaded | None:

@@ -53,6 +53,8 @@ class Answer:
     path: str | None
     by: str | None
     others: tuple[Candidate, ...] = ()
+    unfit: tuple[str, ...] = ()
+    """Files of that name that the loader passes over: they are for another CPU."""
 
 
 class Loader:
@@ -154,12 +156,15 @@ class Loader:
 
     def _search(self, name: str, asker: Loaded) -> Answer:
         good: list[Candidate] = []
+        unfit: dict[str, None] = {}
         for candidate in self._candidates(name, asker):
             info = self._files.info(candidate.path)
             if info and (info.bits, info.machine) == (asker.info.bits, asker.info.machine):
                 good.append(candidate)
+            elif info:
+                unfit.setdefault(f"/{candidate.path} ({info.machine}, {info.bits}-bit)")
         if not good:
-            return Answer(name, asker.path, None, None)
+            return Answer(name, asker.path, None, None, unfit=tuple(unfit))
         reals = {self._files.real(good[0].path)}
         others = []
         for candidate in good[1:]:

@@ -15,7 +15,7 @@ from doctor.facts.origin import State
 from doctor.facts.sheet import FactSheet
 from doctor.parsers.python import dist_info, torch_version_file
 from doctor.probes.lib import python_companions, python_metadata, wheels
-from doctor.probes.lib.python_choice import Choice, broken, choose, other_home
+from doctor.probes.lib.python_choice import Choice, broken, choose, dangling, other_home
 from doctor.system.base import Reading, System
 
 READS: tuple[str, ...] = (
@@ -43,7 +43,8 @@ def probe(system: System, sheet: FactSheet, python: str | None = None) -> None:
     environ: Mapping[str, str] = reading.value if reading.known and reading.value is not None else {}
     choice = choose(system, environ, python)
     why = other_home(system, environ, choice) if choice else None
-    why = why if why or python is not None else broken(system, environ)
+    if not why:
+        why = broken(system, environ) if python is None else dangling(system, choice)
     if why is not None:
         sheet.put("interpreter.broken", why, "environment")
     if choice is None:

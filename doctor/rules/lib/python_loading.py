@@ -29,7 +29,7 @@ _ROCM = (
 def stubs(machine: Snapshot) -> Iterator[Finding]:
     """The driver's library is a stub that is meant for linking: CUDA finds no device, error 34."""
     own = machine.nvidia_driver.libcuda
-    if own.stub and not any(held.stub for held in machine.libraries or ()):
+    if own.stub:
         taken = LoadedLibrary(key="libcuda.so.1", path=own.path, by=own.by)
         yield Finding(
             summary=f"libcuda.so.1 would load from {(own.path or '')[:100]}, a stub: CUDA cannot start with it.",
@@ -39,21 +39,6 @@ def stubs(machine: Snapshot) -> Iterator[Finding]:
             explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
             remedies=(_way_out(machine, taken),),
         )
-    for held in machine.libraries or ():
-        if held.stub:
-            yield Finding(
-                summary=f"{held.key} would load from {(held.path or '')[:100]}, a stub: CUDA cannot start with it.",
-                severity=Severity.ERROR,
-                subject=Subject(kind="library", id=held.key),
-                evidence=(
-                    Evidence(
-                        text=f"{held.key}: {held.path} by {held.by}, a library for linking and not the driver's"[:380],
-                        source=machine.source("libraries"),
-                    ),
-                ),
-                explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
-                remedies=(_way_out(machine, held),),
-            )
 
 
 def versions(machine: Snapshot) -> Iterator[Finding]:
@@ -123,6 +108,26 @@ def conflicts(machine: Snapshot) -> Iterator[Finding]:
             wrong.setdefault(f"{held.by} {folder}", []).append(held)
     for libraries in wrong.values():
         yield _conflict(machine, libraries)
+    for held in machine.libraries or ():
+        if held.path and held.missing_symbols and not held.intended:
+            yield _another_build(machine, held)
+
+
+def _another_build(machine: Snapshot, held: LoadedLibrary) -> Finding:
+    text = f"{held.path} lacks {', '.join((held.missing_symbols or ())[:3])}, which {held.wanted_by} needs"
+    again = by_hand(
+        f"Install the package that contains {held.path} again, in the version that torch requires.",
+        Scope.ENVIRONMENT,
+        undo="Install the other version again.",
+    )
+    return Finding(
+        summary=f"{held.key[:40]} is of another build than {(held.wanted_by or '').rpartition('/')[2][:50]} needs.",
+        severity=Severity.ERROR,
+        subject=Subject(kind="library", id=held.key),
+        evidence=(Evidence(text=text[:380], source=machine.source("libraries")),),
+        remedies=(again,),
+        verify=(python_of(machine), "-c", "import torch"),
+    )
 
 
 def _conflict(machine: Snapshot, libraries: list[LoadedLibrary]) -> Finding:
@@ -186,7 +191,10 @@ def _way_out(machine: Snapshot, held: LoadedLibrary) -> Remedy:
 
 def not_found(machine: Snapshot) -> Iterator[Finding]:
     """GPU libraries that neither the loader nor torch's packages give: the import stops at the first."""
-    lacking = [held for held in machine.libraries or () if held.path is None and is_gpu(held.key)]
+    for held in machine.libraries or ():
+        if held.unfit:
+            yield _of_another_cpu(machine, held)
+    lacking = [held for held in machine.libraries or () if held.path is None and not held.unfit and is_gpu(held.key)]
     if not lacking:
         return
     first = lacking[0]
@@ -198,8 +206,7 @@ def not_found(machine: Snapshot) -> Iterator[Finding]:
         subject=Subject(kind="library", id=first.key),
         evidence=tuple(
             Evidence(
-                text=f"{held.key}, asked for by {held.wanted_by}, is in none of RPATH, LD_LIBRARY_PATH, RUNPATH, "
-                "ld.so.cache and the default folders"[:380],
+                text=f"{held.key}, asked for by {held.wanted_by}, is {_nowhere(machine)}"[:380],
                 source=machine.source("libraries"),
             )
             for held in lacking[:6]
@@ -212,6 +219,30 @@ def not_found(machine: Snapshot) -> Iterator[Finding]:
                 Scope.ENVIRONMENT,
                 f"`find / -name '{first.key}*' -not -path '/proc/*'` shows whether a copy is here.",
                 undo="Take the folder off LD_LIBRARY_PATH again.",
+            ),
+        ),
+        verify=(python_of(machine), "-c", "import torch"),
+    )
+
+
+def _nowhere(machine: Snapshot) -> str:
+    if machine.environment is None:
+        return "in none of RPATH, RUNPATH, ld.so.cache and the default folders, nor in a folder of /usr/local or /opt"
+    return "in none of RPATH, LD_LIBRARY_PATH, RUNPATH, ld.so.cache and the default folders"
+
+
+def _of_another_cpu(machine: Snapshot, held: LoadedLibrary) -> Finding:
+    return Finding(
+        severity=Severity.ERROR,
+        summary=f"{held.key[:50]}, which {_asker(held)} needs, is built for another CPU than its Python.",
+        subject=Subject(kind="library", id=held.key),
+        evidence=tuple(Evidence(text=text[:380], source=machine.source("libraries")) for text in held.unfit[:4]),
+        remedies=(
+            by_hand(
+                f"Install the package that contains {held.key} again, with this environment's own pip.",
+                Scope.ENVIRONMENT,
+                "Files copied from a machine with another CPU do not run here.",
+                undo="None: the file does not work.",
             ),
         ),
         verify=(python_of(machine), "-c", "import torch"),
@@ -236,6 +267,6 @@ def _brings(package: str, lacking: list[LoadedLibrary]) -> bool:
 def system_libraries(machine: Snapshot) -> Iterator[tuple[LoadedLibrary, Evidence]]:
     """Libraries of the system that torch's libraries need and that are nowhere."""
     for held in machine.libraries or ():
-        if held.path is None and not is_gpu(held.key):
-            text = f"{held.key}, asked for by {held.wanted_by}, is nowhere that the loader looks"
+        if held.path is None and not held.unfit and not is_gpu(held.key):
+            text = f"{held.key}, asked for by {held.wanted_by}, is {_nowhere(machine)}"
             yield held, Evidence(text=text[:380], source=machine.source("libraries"))

@@ -30,17 +30,18 @@ RULE = Rule(
     tags=("python",),
     doc="""## What it finds
 Files of torch, its companions and their libraries that the package's own list (RECORD, conda-meta) names but that are
-missing, cut short or of another release; compiled modules for another release of Python; packages that they require and
-that are not installed; a folder or script that Python imports instead of such a package, or of a module of the
-standard library (on PYTHONPATH, in ~/.local, in the working directory); a virtual environment without its Python or
-its `pyvenv.cfg`.
+missing, cut short, of another release or for another CPU; compiled modules for another release of Python; packages that
+they require and that are not installed; a folder or script that Python imports instead of such a package, or of a
+module of the standard library (on PYTHONPATH, in ~/.local, in the working directory); a virtual environment without its
+Python or its `pyvenv.cfg`.
 
 ## Why it matters
 The import fails, or a library fails to load later.
 
 ## Not raised when
-Every file exists with its size. A stripped or patched library counts as intact; tests, headers and similar files may
-be deleted. A folder that comes first but has the package's compiled modules or metadata too.
+Every file exists with its size. A whole library of another size is information: it may be stripped, patched or of
+another build. Tests, headers and similar files may be deleted. A folder that comes first but has the package's compiled
+modules or metadata too.
 
 ## How to confirm
 `python -m pip check` does not look at files; `pip install --force-reinstall --no-deps PACKAGE` repairs them.
@@ -67,10 +68,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """One finding a package and kind, but for modules of another Python: a whole environment's are one fault."""
     if machine.interpreter.broken:
         variable = "PYTHONHOME" if machine.interpreter.broken.startswith("PYTHONHOME") else "VIRTUAL_ENV"
+        named = machine.interpreter.chosen_by == "--python" and variable == "VIRTUAL_ENV"
         yield Finding(
             summary=f"Python does not work here: {machine.interpreter.broken}."[:200],
-            subject=Subject(kind="variable", id=variable),
-            evidence=evidence(machine, ("interpreter.broken", f"environment[{variable}]")),
+            subject=Subject(kind="path", id="interpreter") if named else Subject(kind="variable", id=variable),
+            evidence=evidence(machine, ("interpreter.broken", *(() if named else (f"environment[{variable}]",)))),
             remedies=(_new_environment(machine) if variable == "VIRTUAL_ENV" else unset(machine, variable),),
         )
     faults = [f for f in machine.installed_faults or () if f.kind != "no-binary"]
@@ -101,6 +103,8 @@ def _finding(machine: Snapshot, fault: InstalledFault) -> Finding:
         summary = f"{name}: its folder of sources is missing (editable install of {first[:80]})."
         severity = Severity.ERROR
         fixes = (pip_install(machine, "Install the released version instead.", *_again(fault)),)
+    elif fault.kind == "changed":
+        return _changed(machine, fault)
     else:
         what = "missing" if fault.kind == "missing" else "cut short"
         count = "1 file is" if fault.number == 1 else f"{fault.number} files are"
@@ -113,6 +117,21 @@ def _finding(machine: Snapshot, fault: InstalledFault) -> Finding:
         subject=Subject(kind="package", id=f"{fault.package} {fault.kind}"),
         evidence=_shown(machine, fault),
         remedies=fixes,
+        verify=(python_of(machine), "-c", f"import {_module(fault.package)}"),
+    )
+
+
+def _changed(machine: Snapshot, fault: InstalledFault) -> Finding:
+    """Stripped, patched, or of another build: which one its size does not say."""
+    name = (fault.files[0] if fault.files else "").rpartition("/")[2]
+    more = f" and {fault.number - 1} more" if fault.number > 1 else ""
+    verb = "are not the files" if more else "is not the file"
+    return Finding(
+        severity=Severity.INFO,
+        summary=f"{name[:50]}{more} {verb} that {fault.package} {(fault.version or '')[:30]} installed.",
+        subject=Subject(kind="package", id=f"{fault.package} changed"),
+        evidence=_shown(machine, fault),
+        remedies=(pip_install(machine, "Install the same version again.", *_again(fault)),),
         verify=(python_of(machine), "-c", f"import {_module(fault.package)}"),
     )
 
@@ -143,7 +162,7 @@ def _not_installed(machine: Snapshot, fault: InstalledFault) -> Finding:
 def _of_other_python(machine: Snapshot, faults: list[InstalledFault]) -> Finding:
     names = ", ".join(f.package for f in faults[:4])
     return Finding(
-        summary=f"{names[:100]}: compiled for another Python than {faults[0].detail or 'this one'}.",
+        summary=f"{names[:100]}: compiled for another Python or CPU than {faults[0].detail or 'this one'}.",
         subject=Subject(kind="package", id=f"{faults[0].package} other-python"),
         evidence=(
             *(row for f in faults[:4] for row in _shown(machine, f)),

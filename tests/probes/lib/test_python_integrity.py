@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from doctor.facts import FactSheet
 from doctor.facts.origin import State
 from doctor.probes.python import python_env
-from doctor.system.base import Reading
+from doctor.system.base import NO_FILE, Reading
 from tests.parsers import binaries
 from tests.probes.pretend import Pretend
 
@@ -76,6 +78,26 @@ def test_modules_of_another_python(tmp_path: Path) -> None:
     assert found(tmp_path, files) == [("other-python", ["_C.cpython-311-x86_64-linux-gnu.so"])]
 
 
+@pytest.mark.parametrize(("machine", "kind"), [(62, "changed"), (183, "other-python")])
+def test_a_whole_library_of_another_size(tmp_path: Path, machine: int, kind: str) -> None:
+    found(tmp_path, environment())
+    for path, number in ((f"{SITE}/torch/_C.cpython-311-x86_64-linux-gnu.so", machine), ("env/bin/python3", 62)):
+        (tmp_path / path).write_bytes(binaries.elf([(".text", b"code")], soname="x", machine=number))
+    sheet = FactSheet()
+    python_env.probe(Pretend(tmp_path, {}, {"VIRTUAL_ENV": "/env"}), sheet)
+    assert [f["kind"] for f in sheet.get("installed_faults") or ()] == [kind]
+
+
+def test_an_interpreter_that_was_named_and_leads_nowhere(tmp_path: Path) -> None:
+    pretend = Pretend(tmp_path, environment(), {})
+    (tmp_path / "env/bin/python3").unlink()
+    (tmp_path / "env/bin/python3").symlink_to("python3.11")
+    (tmp_path / "env/bin/python3.11").symlink_to("/gone/python3.11")
+    sheet = FactSheet()
+    python_env.probe(pretend, sheet, "/env/bin/python3")
+    assert sheet.get("interpreter.broken") == "/env/bin/python3 leads to /gone/python3.11, which is not there"
+
+
 def test_a_folder_before_it_without_its_modules_hides_it(tmp_path: Path) -> None:
     files = environment() | {"src/torch/__init__.py": ""}
     assert found(tmp_path, files, PYTHONPATH="/src") == [("hidden", ["torch"])]
@@ -98,7 +120,27 @@ def test_what_was_not_looked_at_in_time_is_not_known(tmp_path: Path) -> None:
     sheet = FactSheet()
     python_env.probe(Slow(tmp_path, environment(), {"VIRTUAL_ENV": "/env"}), sheet)
     entry = next(e for e in sheet if e.name == "installed_faults")
-    assert (entry.value, entry.state, entry.detail) == (None, State.TIMED_OUT, "not looked at in time: torch")
+    assert (entry.value, entry.state, entry.detail) == (
+        None,
+        State.TIMED_OUT,
+        "not looked at, refused or too slow: torch",
+    )
+
+
+def test_what_may_not_be_looked_at_is_not_known(tmp_path: Path) -> None:
+    class Closed(Pretend):
+        def sizes(self, paths: Any, *, deadline_s: float) -> Reading[tuple[int, ...]]:
+            return Reading(State.VALUE, "files", tuple(NO_FILE for _ in paths))
+
+    sheet = FactSheet()
+    python_env.probe(Closed(tmp_path, environment(), {"VIRTUAL_ENV": "/env"}), sheet)
+    assert sheet.get("installed_faults") is None
+
+
+def test_a_folder_in_a_library_s_place_is_no_file(tmp_path: Path) -> None:
+    name = "torch/_C.cpython-311-x86_64-linux-gnu.so"
+    files = environment(**{name: None}) | {f"{SITE}/{name}/x": ""}
+    assert found(tmp_path, files) == [("missing", ["_C.cpython-311-x86_64-linux-gnu.so"])]
 
 
 def test_conda_says_which_size_its_files_have(tmp_path: Path) -> None:

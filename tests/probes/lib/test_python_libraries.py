@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from doctor.facts import FactSheet
 from doctor.probes.lib import python_libraries
 from doctor.system.tree import TreeSystem
@@ -68,10 +70,48 @@ def test_a_copy_of_the_same_build_is_told_as_such(tmp_path: Path) -> None:
     assert told(shadowed(machine(tmp_path, shadow=same)))["libnvJitLink.so.12"]["same_build"] is True
 
 
-def test_what_is_nowhere_is_told_only_where_the_environment_is_known(tmp_path: Path) -> None:
+def test_what_is_nowhere_is_reported_of_a_tree_too(tmp_path: Path) -> None:
     root = machine(tmp_path, cusparse=False)
     assert "path" not in told(Pretend(root, environ={}))["libcusparse.so.12"]
+    assert "path" not in told(TreeSystem(root))["libcusparse.so.12"]
+
+
+def test_what_a_variable_of_a_tree_may_lead_to_is_not_missing(tmp_path: Path) -> None:
+    root = machine(tmp_path, cusparse=False)
+    (root / "usr/local/cuda-12.8/lib64").mkdir(parents=True)
+    (root / "usr/local/cuda-12.8/lib64/libcusparse.so.12").write_bytes(binaries.elf(soname="libcusparse.so.12"))
     assert told(TreeSystem(root)) == {}
+
+
+def test_a_tree_without_its_c_library_is_a_part_of_a_system(tmp_path: Path) -> None:
+    root = machine(tmp_path, cusparse=False)
+    (root / "opt/venv/bin/python3").write_bytes(binaries.elf(needed=("libc.so.6",)))
+    assert told(TreeSystem(root)) == {}
+
+
+def test_a_library_for_another_cpu_is_passed_over(tmp_path: Path) -> None:
+    root = machine(tmp_path)
+    library = root / NVIDIA / "cusparse/lib/libcusparse.so.12"
+    library.write_bytes(binaries.elf(soname="libcusparse.so.12", machine=183))
+    row = told(Pretend(root, environ={}))["libcusparse.so.12"]
+    assert (row.get("path"), row["unfit"]) == (None, [f"/{NVIDIA}/cusparse/lib/libcusparse.so.12 (aarch64, 64-bit)"])
+
+
+@pytest.mark.parametrize(("defines", "missing"), [(("cusparseSpMM",), None), (("cusparseOld",), ["cusparseSpMM"])])
+def test_a_changed_library_lacks_what_torch_wants_of_it(
+    tmp_path: Path, defines: tuple[str, ...], missing: list[str] | None
+) -> None:
+    root = machine(tmp_path)
+    wants = binaries.elf(
+        needed=("libcusparse.so.12",), rpath="$ORIGIN/../../nvidia/cusparse/lib", wants=("cusparseSpMM",)
+    )
+    (root / TORCH / "libtorch_global_deps.so").write_bytes(wants)
+    library = f"{NVIDIA}/cusparse/lib/libcusparse.so.12"
+    (root / library).write_bytes(binaries.elf(soname="libcusparse.so.12", defines=defines))
+    sheet = FactSheet()
+    sheet.put("installed_faults", [{"kind": "changed", "files": [f"/{library}"]}], "file:/")
+    python_libraries.look(Pretend(root, environ={}), sheet, FOLDERS, SITE, "opt/venv/bin/python3", "3.12.3")
+    assert values(sheet)["libraries"][0].get("missing_symbols") == missing
 
 
 def test_nvrtc_opens_its_builtins_by_the_rpath_of_what_loaded_it(tmp_path: Path) -> None:
