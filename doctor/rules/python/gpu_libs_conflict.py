@@ -8,7 +8,7 @@ from doctor.facts.drivers import Install, LoaderChoice
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules.lib import process_maps, python_files, python_loading, run_line, wheel_runtime
+from doctor.rules.lib import library_found, process_maps, python_files, python_loading, run_line, wheel_runtime
 from doctor.rules.lib.advice import by_hand, unset
 from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.python_packages import package, pip_install, pip_remove, release, shown
@@ -127,6 +127,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                     ),
                 ),
             )
+    yield from library_found.another_copy(machine)
     yield from wheel_runtime.conflict(machine)
     yield from _loader_path(machine)
     yield from _files_of_another_rocm(machine)
