@@ -22,6 +22,9 @@ MAKE = {
     "amd": "sudo amd-ctk cdi generate --output=/etc/cdi/amd.json",
     "nvidia": "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",
 }
+_LINKED = ("/etc/", "/run/", "/var/run/")
+"""Folders that rootlesskit fills with links (its --copy-up=/etc and /run). Docker's CDI library walks a folder and does
+not follow a link to it (pkg/cdi/spec-dirs.go, filepath.Walk; Docker 26.1.5 answers "unresolvable CDI devices")."""
 _OWN_NODES = {"amd": re.compile(r"/dev/dri/renderD\d+"), "nvidia": re.compile(r"/dev/nvidia\d+|/dev/nvidia-caps/.+")}
 """Nodes that belong to one GPU (or MIG instance) alone."""
 
@@ -48,6 +51,9 @@ def by_cdi(machine: Snapshot, engine: Engine, choice: Choice) -> Access:
         return Access((), (Trouble(f"there is no CDI spec for {kind} in {where}", make),))
     if not engine.cdi:
         return Access((), (_no_cdi(engine),))
+    if engine.name == "docker" and engine.rootless and all(f.startswith(_LINKED) for f in engine.cdi_folders):
+        text = f"rootless Docker does not find the specs in {' and '.join(engine.cdi_folders)}: it sees links there"
+        return Access((), (Trouble(text, f"use --by {'nodes' if vendor == 'amd' else 'runtime'}"),))
     there = {name: Entry(name, spec, edits) for spec in specs for name, edits in spec.read.devices.items()}
     found = _chosen(there, choice, vendor)
     missing = [chosen for chosen, entry in found if entry is None and chosen is not None]

@@ -190,6 +190,14 @@ def test_rootless_engines_and_accounts_that_may_not_open() -> None:
     assert not [row for row in said(run(mi300x(1, mode=0o666), docker)) if row[1]]
 
 
+def test_rootless_docker_finds_no_spec_behind_rootlesskit_s_links() -> None:
+    docker = replace(DOCKER, rootless=True, cdi=True, specs=(AMD_CDI,))
+    open_to_all = mi300x(1, mode=0o666)
+    assert passed(run(open_to_all, docker)) == ["/dev/kfd", "/dev/dri/renderD128"]
+    assert [t.fix for t in run(open_to_all, docker, way="cdi").troubles if t.fatal] == ["use --by nodes"]
+    assert passed(run(open_to_all, replace(docker, cdi_folders=("/srv/cdi",)))) == ["amd.com/gpu=0"]
+
+
 @pytest.mark.parametrize("changed", [{"gid": 0}, {"mode": 0o600}])
 def test_a_node_without_a_group_that_may_open_it(changed: dict[str, int]) -> None:
     """No render group on the host: nothing that could be passed lets a plain user in."""
