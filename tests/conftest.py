@@ -17,6 +17,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 FOLDERS = ("docker", "fakenode")
 """Whose tests share something that is made once: containers and device nodes, the run of all machines."""
+THIS_MACHINE = ("bundle/test_replay.py", "cli/test_diff.py")
+"""Files that look at this machine twice: not while the tests of `docker` make device nodes on it."""
 CLUSTER = ("docker/test_slurm.py", "docker/test_fleet_ssh.py")
 """Files that mostly wait for machines of their own: for Slurm's, and for those behind ssh."""
 IMAGES = tuple(f"docker/test_{name}.py" for name in ("image", "image_other_ways", "classic_store"))
@@ -33,6 +35,8 @@ def _group(nodeid: str) -> str:
     folder = file.partition("/")[0]
     if file in IMAGES or file in CLUSTER:
         return "images" if file in IMAGES else "cluster"
+    if file in THIS_MACHINE:
+        return "docker"
     return folder if folder in FOLDERS else "captures" if file in CAPTURES else file
 
 

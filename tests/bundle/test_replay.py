@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -37,22 +38,11 @@ def facts(report: Report) -> dict[str, Any]:
     return {name: value for name, value in flat(told) if not NOISE.search(name)}
 
 
-def recorded(system: System) -> tuple[Made, Report]:
-    """A bundle, and the report of the machine as it was before and after it: other tests start containers meanwhile."""
-    before = examine(system, Options())
-    for _ in range(5):
-        made, after = make(system, created="2026-11-21T12:00:00Z"), examine(system, Options())
-        if after.clear == before.clear:
-            return made, after
-        before = after
-    pytest.fail("the machine never stayed the same while it was recorded")
-
-
 def same(system: System, path: Path) -> Made:
     """What is judged of the bundle is what is judged of the machine; the facts are, but for stand-ins. The bundle."""
-    made, live = recorded(system)
+    made = make(system, created="2026-11-21T12:00:00Z")
     write(path, made.files)
-    told = examine(open_bundle(path).system(), Options())
+    live, told = examine(system, Options()), examine(open_bundle(path).system(), Options())
     assert judged(told) == judged(live)
     assert [u.rule for u in told.unchecked] == [u.rule for u in live.unchecked]
     assert told.clear == live.clear
@@ -63,6 +53,14 @@ def same(system: System, path: Path) -> Made:
     for name, (a, b) in differ.items():
         assert STAND_IN.search(str(b)) or name.endswith(ID_FACTS) or str(a) in names, (name, a, b)
     return made
+
+
+def same_at_rest(system: System, path: Path) -> Made:
+    """Of a machine on which other tests start containers: it changes between two looks, though not each time."""
+    for _ in range(3):
+        with suppress(AssertionError):
+            return same(system, path)
+    return same(system, path)
 
 
 ID_FACTS = ("uuid", "unique_id", "hive_id", "serial", "xgmi_hive_id", "board_serial", "guid", "key")
@@ -100,7 +98,7 @@ def test_this_machine_with_an_account_s_home_and_secrets(tmp_path: Path) -> None
         "HF_TOKEN": "hf_" + "aB3" * 12, "WANDB_API_KEY": secret, "LD_LIBRARY_PATH": "/home/carla99/lib",
         "CUDA_VISIBLE_DEVICES": "GPU-8f2a1b3c", "LD_PRELOAD": "/home/carla99/x.so",
     }  # fmt: skip
-    made = same(LiveSystem(environ), tmp_path / "b.tar.gz")
+    made = same_at_rest(LiveSystem(environ), tmp_path / "b.tar.gz")
     for name, content in made.files.items():
         assert secret.encode() not in content, name
         assert b"carla99" not in content, name
