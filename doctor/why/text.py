@@ -121,14 +121,15 @@ def _unexplained(finding: Finding, found: Why, names: tuple[str, str]) -> str:
 
 
 def _attempt(one: Difference) -> str:
-    """A command that puts GOOD's value in the place of BAD's; empty where there is none, or a value is masked."""
+    """A command that puts GOOD's value in the place of BAD's; empty where there is none, or it could not be typed: a
+    value is masked, long or not printable, or no default index has the local build of a release (`2.9.1+cu128`)."""
     head, _, member = one.name.removesuffix("]").partition("[")
     good = "" if one.good is None else str(one.good)
-    if len(good) > _WIDEST or MASK in good or PSEUDONYM.search(good) or " (build " in good:
+    if len(good) > _WIDEST or not good.isprintable() or MASK in good or PSEUDONYM.search(good) or " (build " in good:
         return ""
     if head == "environment":
         return f"env -u {quote(member)} COMMAND" if one.good is None else f"env {quote(f'{member}={good}')} COMMAND"
-    if head != "packages":
+    if head != "packages" or "+" in good:
         return ""
     return f"python -m pip install {quote(f'{member}=={good}')}" if good else f"python -m pip uninstall {quote(member)}"
 

@@ -19,7 +19,7 @@ from doctor.redaction.lazy import Lazy
 from tests.contracts import attacks
 
 ROOT = Path(__file__).resolve().parents[2] / "doctor"
-_SHORT, _LONG = 1_000, 20_000
+_SHORT, _LONG = 1_500, 20_000
 _LIMIT_S = 0.5
 """Processor time: of the short text what is cubic takes minutes, of the long one what is quadratic takes seconds."""
 _SCRIPTS = (".scripts", "__main__")

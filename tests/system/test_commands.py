@@ -44,7 +44,7 @@ def test_absent_program_and_no_shell() -> None:
 def test_a_group_that_ignores_sigterm_is_killed_with_its_grandchildren(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     script = f"trap '' TERM; (trap '' TERM; echo $$ >>{pids}; sleep 60 & echo $! >>{pids}; wait) & sleep 60"
-    reading = shell(script, deadline_s=0.1)
+    reading = shell(script, deadline_s=0.5)
     assert reading.state is State.TIMED_OUT
     written = [int(line) for line in pids.read_text().split()]
     assert len(written) == 2
