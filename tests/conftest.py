@@ -19,10 +19,12 @@ FOLDERS = ("docker", "fakenode")
 """Whose tests share something that is made once: containers and device nodes, the run of all machines."""
 THIS_MACHINE = ("bundle/test_replay.py", "cli/test_diff.py")
 """Files that look at this machine twice: not while the tests of `docker` make device nodes on it."""
-CLUSTER = ("docker/test_slurm.py", "docker/test_fleet_ssh.py")
+CLUSTER = ("docker/test_slurm.py", "docker/test_fleet_ssh.py", "docker/test_ways.py")
 """Files that mostly wait for machines of their own: for Slurm's, and for those behind ssh."""
 IMAGES = tuple(f"docker/test_{name}.py" for name in ("image", "image_other_ways", "classic_store"))
 """Files that share one image, which takes longest to build."""
+ALONE = tuple(f"docker/test_{name}.py" for name in ("image_by_podman", "pre_commit", "shells"))
+"""Files that share neither an image of docker's nor a device node."""
 CAPTURES = (
     "triage/test_fieldlab.py", "live/test_read_by_eye.py", "live/test_fieldlab_roots.py", "machines/test_fieldlab.py",
 )  # fmt: skip
@@ -35,6 +37,8 @@ def _group(nodeid: str) -> str:
     folder = file.partition("/")[0]
     if file in IMAGES or file in CLUSTER:
         return "images" if file in IMAGES else "cluster"
+    if file in ALONE:
+        return file
     if file in THIS_MACHINE:
         return "docker"
     return folder if folder in FOLDERS else "captures" if file in CAPTURES else file
@@ -55,7 +59,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest begins first, so that no process waits for another in the end."""
-    first = ("images", "docker", "cluster", "fakenode", "captures")
+    first = ("images", "docker", "cluster", *ALONE, "fakenode", "captures")
     items.sort(key=lambda item: first.index(group) if (group := _group(item.nodeid)) in first else len(first))
 
 
