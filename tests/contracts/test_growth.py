@@ -79,7 +79,8 @@ def seconds(work: Callable[[], object]) -> float:
 def _slow(name: str, pattern: re.Pattern[Any]) -> bool:
     whole = name.startswith("doctor.redaction.") and name not in _OF_SHORT_TEXTS
     for text in attacks.texts(pattern, _LONG if whole else _SHORT):
-        if seconds(lambda text=text: [m.span() for m in pattern.finditer(text)]) > _LIMIT_S:  # type: ignore[misc]
+        # What is slow is slow again; what a busy machine held up once is not.
+        if all(seconds(lambda text=text: [*pattern.finditer(text)]) > _LIMIT_S for _ in range(3)):  # type: ignore[misc]
             return True
     return False
 
