@@ -14,14 +14,12 @@ from collections.abc import Iterator
 
 import yaml
 
-from doctor.parsers.lib import yaml_depth
+from doctor.parsers.lib.yaml_compose import composed
 
 Row = tuple[int, str, str | None, str, str]
 _Cell = tuple[int, str, str | None, str]
 _COMMANDS = ("command", "args", "entrypoint")
 MOST_NODES = 50_000
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
 
 _TEMPLATE = re.compile(r"\{\{.{0,2000}?\}\}|\{%.{0,2000}?%\}|\{#.{0,2000}?#\}", re.DOTALL)
 _NAME_LINE = re.compile(r"\s{0,80}-\s{0,9}name:\s{1,9}[\"']?([A-Za-z_][A-Za-z0-9_]{0,127})[\"']?\s{0,9}$")
@@ -52,14 +50,9 @@ def line_by_line(text: str) -> Iterator[Row]:
 
 
 def rows(text: str) -> Iterator[Row]:
-    """Raises ValueError for what is no YAML. Nodes are walked without building objects of them; an alias once."""
-    yaml_depth.check(text)
-    try:
-        roots = [node for node in yaml.compose_all(text, Loader=_LOADER) if node is not None]
-    except (yaml.YAMLError, RecursionError) as error:
-        raise ValueError(" ".join(str(error).split())[:200]) from error
+    """Raises ParserError for what is no YAML. Nodes are walked without building objects of them; an alias once."""
     seen: set[int] = set()
-    waiting = list(reversed(roots))
+    waiting = list(reversed(composed(text)))
     while waiting and len(seen) < MOST_NODES:
         node = waiting.pop()
         if id(node) in seen:

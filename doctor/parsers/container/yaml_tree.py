@@ -12,9 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from doctor.errors import ParserError
-from doctor.parsers.lib import yaml_depth
-
 MOST = 50_000
 """Nodes that are read."""
 
@@ -38,15 +35,10 @@ NOTHING = Node(0, None, {}, [])
 
 def roots(text: str) -> list[Node]:
     """Raises ParserError for what is no YAML, or is nested too deeply."""
-    import yaml
+    from doctor.parsers.lib.yaml_compose import composed
 
-    yaml_depth.check(text)
-    try:
-        roots = list(yaml.compose_all(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
-        reader = _Reader()
-        return [reader.node(root) for root in roots if root is not None]
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise ParserError(f"no YAML: {' '.join(str(error).split())[:200]}") from error
+    reader = _Reader()
+    return [reader.node(root) for root in composed(text)]
 
 
 class _Reader:

@@ -289,9 +289,9 @@ def _yaml(text: str) -> Iterator[Assigned]:
     template = "{{" in text or "{%" in text
     try:
         found = list(assigned_yaml.rows(assigned_yaml.templated(text) if template else text))
-    except ValueError as error:
+    except ParserError:
         if not template:
-            raise ParserError(f"no YAML: {error}") from error
+            raise
         found = list(assigned_yaml.line_by_line(assigned_yaml.templated(text)))
     for line, name, value, how, scope in found:
         if how == "script":

@@ -246,6 +246,13 @@ def test_the_kind_of_a_file(name: str, text: str, kind: str) -> None:
     assert assigned.kind_of(name, text) == kind
 
 
+def test_an_anchor_may_be_defined_again() -> None:
+    text = "a: &x\n  env: {A: 1}\nb: &x\n  env: {A: 2}\nc: {<<: *x}\n"
+    assert scopes(text, "yaml") == [(2, "A", "1", "line 1"), (4, "A", "2", "line 3")]
+    with pytest.raises(ParserError, match="undefined alias"):
+        assigned.read("a: &x 1\nb: *y\n", "yaml")
+
+
 def test_what_is_no_yaml_is_refused() -> None:
     with pytest.raises(ParserError, match="no YAML"):
         assigned.read("a: [1", "yaml")
