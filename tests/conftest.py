@@ -30,6 +30,13 @@ CAPTURES = (
 )  # fmt: skip
 """Files that share the captures as they are read and judged."""
 
+LONG = (
+    "bundle/test_every_tool_hangs.py", "contracts/test_pages.py", "live/test_bundle_faults.py",
+    "parsers/test_fuzz_structure.py", "why/test_prove.py", "report/test_ci_formats.py", "redaction/test_corpora.py",
+    "triage/test_big_inputs.py",
+)  # fmt: skip
+"""Files that take long: one of them as the last would leave the other processes without work."""
+
 
 def _group(nodeid: str) -> str:
     """What runs in one process, one after the other."""
@@ -59,7 +66,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest begins first, so that no process waits for another in the end."""
-    first = ("images", "docker", "cluster", *ALONE, "fakenode", "captures")
+    first = ("images", "docker", "cluster", *ALONE, "fakenode", "captures", *LONG)
     items.sort(key=lambda item: first.index(group) if (group := _group(item.nodeid)) in first else len(first))
 
 
