@@ -97,7 +97,7 @@ def _candidate(
     name: str, what: Path | Pair, machine: Snapshot, gpus: tuple[Gpu, ...], workload: str | None, base: Path | None
 ) -> Candidate:
     try:
-        misfits = _quick(what, gpus) if isinstance(what, Pair) and what.is_shipped else None
+        misfits = misfit(_hardware(what.board_file), gpus) if isinstance(what, Pair) and what.is_shipped else None
         if misfits is not None:
             return Candidate(name, False, misfits.reason)
         profile = load(name, base)
@@ -121,11 +121,6 @@ def _candidate(
 def _preference(profile: Profile, workload: str | None) -> int:
     """The one that was asked for first; without a wish, the one for any workload."""
     return 0 if profile.workload == (workload or "any") else 1
-
-
-def _quick(pair: Pair, gpus: tuple[Gpu, ...]) -> Misfit | None:
-    """Why a shipped board and stack do not fit, by the board's file alone; None where they may."""
-    return misfit(_hardware(pair.board_file), gpus)
 
 
 @lru_cache(maxsize=128)
