@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from doctor.errors import DoctorError
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
-from doctor.profiles.compose import compose, is_shipped, load, named
+from doctor.profiles.compose import compose, is_shipped, load, loaded, named
 from doctor.profiles.model import Profile, considered
 from doctor.profiles.pairs import Pair
 from doctor.profiles.parts import Hardware
@@ -100,7 +100,7 @@ def _candidate(
         misfits = misfit(_hardware(what.board_file), gpus) if isinstance(what, Pair) and what.is_shipped else None
         if misfits is not None:
             return Candidate(name, False, misfits.reason)
-        profile = load(name, base)
+        profile = loaded(what, base)
         if profile.only_named and profile.workload != workload:
             return Candidate(name, False, _ONLY_NAMED)
     except DoctorError as error:  # one bad file must not cost the others; `validate` lists its faults
