@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Generator
 from typing import Any
 
@@ -14,6 +15,8 @@ from xdist.scheduler import LoadScopeScheduling
 settings.register_profile("dev", deadline=None, max_examples=20, derandomize=True)
 settings.register_profile("ci", deadline=None, max_examples=100, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a job in the background, and in what that starts
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 FOLDERS = ("docker", "fakenode")
 """Whose tests share something that is made once: containers and device nodes, the run of all machines."""

@@ -94,10 +94,7 @@ def started(folder: Path) -> subprocess.Popen[str]:
         "pack.os.fsync = halt\n"
         "sys.argv[1:] = ['bundle', '-o', 'b.tar.gz']\n" + OF_A_CAPTURE
     )
-    running = subprocess.Popen(
-        [sys.executable, "-c", stop], cwd=folder, stdout=subprocess.PIPE, text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background ignores it
-    )  # fmt: skip
+    running = subprocess.Popen([sys.executable, "-c", stop], cwd=folder, stdout=subprocess.PIPE, text=True)
     assert running.stdout is not None
     assert running.stdout.readline() == "half\n"
     return running
