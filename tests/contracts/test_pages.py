@@ -26,11 +26,10 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if (REPO / name).is_file():
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(REPO / name, place / name)
-    for folder in ("doctor", "tests"):
-        for compiled in (REPO / folder).rglob("__pycache__/*.pyc"):  # times are copied: valid there too
-            copied = place / compiled.relative_to(REPO)
-            copied.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(compiled, copied)
+    for compiled in (REPO / "doctor").rglob("__pycache__/*.pyc"):  # times are copied: valid there too
+        copied = place / compiled.relative_to(REPO)
+        copied.parent.mkdir(exist_ok=True)
+        shutil.copy2(compiled, copied)
     _git(place, "init", "-q")
     _git(place, "add", "-A")
     _git(place, *IDENTITY, "commit", "-q", "-m", "as it stands")

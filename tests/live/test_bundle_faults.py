@@ -66,7 +66,7 @@ def test_a_disk_that_is_full(tmp_path: Path) -> None:
 
 def test_a_filesystem_that_is_full(tmp_path: Path) -> None:
     run = f"{sys.executable} -c {shlex.quote(OF_A_CAPTURE)} bundle -o b.tar.gz"
-    script = f"mount -t tmpfs -o size=16k none {tmp_path} && cd {tmp_path} && {run}; echo rc=$?; ls -A {tmp_path}"
+    script = f"mount -t tmpfs -o size=4k none {tmp_path} && cd {tmp_path} && {run}; echo rc=$?; ls -A {tmp_path}"
     ran = subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True, check=False)
     if "rc=" not in ran.stdout or "mount" in ran.stderr:
         pytest.skip("no user namespace here")
