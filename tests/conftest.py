@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Generator
 from typing import Any
 
@@ -14,6 +15,8 @@ from xdist.scheduler import LoadScopeScheduling
 settings.register_profile("dev", deadline=None, max_examples=20, derandomize=True)
 settings.register_profile("ci", deadline=None, max_examples=100, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a job in the background, and in what that starts
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 FOLDERS = ("docker", "fakenode")
 """Whose tests share something that is made once: containers and device nodes, the run of all machines."""
@@ -29,6 +32,13 @@ CAPTURES = (
     "triage/test_fieldlab.py", "live/test_read_by_eye.py", "live/test_fieldlab_roots.py", "machines/test_fieldlab.py",
 )  # fmt: skip
 """Files that share the captures as they are read and judged."""
+
+LONG = (
+    "bundle/test_every_tool_hangs.py", "contracts/test_pages.py", "live/test_bundle_faults.py",
+    "parsers/test_fuzz_structure.py", "why/test_prove.py", "report/test_ci_formats.py", "redaction/test_corpora.py",
+    "triage/test_big_inputs.py",
+)  # fmt: skip
+"""Files that take long: one of them as the last would leave the other processes without work."""
 
 
 def _group(nodeid: str) -> str:
@@ -59,7 +69,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest begins first, so that no process waits for another in the end."""
-    first = ("images", "docker", "cluster", *ALONE, "fakenode", "captures")
+    first = ("images", "docker", "cluster", *ALONE, "fakenode", "captures", *LONG)
     items.sort(key=lambda item: first.index(group) if (group := _group(item.nodeid)) in first else len(first))
 
 

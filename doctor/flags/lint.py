@@ -20,7 +20,6 @@ MISREAD = "env-value-misread"
 CONFLICT = "env-flags-conflict"
 UNKNOWN = "env-flag-unknown-or-renamed"
 DEBUG = "debug-flag-left-on"
-WRONG_GPU = "env-flag-wrong-for-gpu"
 _BY_NAME = (
     (re.compile(r"(?:NCCL|RCCL|TORCH_NCCL|GLOO)_"), "collective-flag-misconfigured"),
     (re.compile(r"PYTORCH_\w*ALLOC_CONF$"), "allocator-flag-unsupported"),

@@ -60,7 +60,11 @@ class Composed:
 def load(name: str, base: Path | None = None) -> Profile:
     """A profile by its name, an older name of it, or the path of a file (what it extends lies beside it, in the user's
     folder, or among the shipped ones). Raises InputError for an unknown name, DataFileError with all faults."""
-    found = find(name, base)
+    return loaded(find(name, base), base, is_path="/" in name)
+
+
+def loaded(found: Path | Pair, base: Path | None = None, *, is_path: bool = False) -> Profile:
+    """The same of one that `named` or `find` found; `is_path`: its file may have another name."""
     path = found.file if isinstance(found, Pair) else found
     composed = compose(found, places.where_parts_lie(path, base))
     profile, faults = _validated(composed, path)
@@ -68,7 +72,7 @@ def load(name: str, base: Path | None = None) -> Profile:
     if not is_shipped(found):  # what is shipped is held to it by a test, and a check has no time for it
         faults += _unknown_rules(composed, path)
     called = composed.table.get("name")
-    if isinstance(found, Path) and isinstance(called, str) and called != path.stem and "/" not in name:
+    if isinstance(found, Path) and isinstance(called, str) and called != path.stem and not is_path:
         wrong = f"is {called[:60]!r}; the file is called {path.stem!r}, and both are to be the same"
         faults.append(composed.fault(("name",), path, wrong))
     if profile is None or faults:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from doctor.errors import DoctorError
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
-from doctor.profiles.compose import compose, is_shipped, load, named
+from doctor.profiles.compose import compose, is_shipped, load, loaded, named
 from doctor.profiles.model import Profile, considered
 from doctor.profiles.pairs import Pair
 from doctor.profiles.parts import Hardware
@@ -97,10 +97,10 @@ def _candidate(
     name: str, what: Path | Pair, machine: Snapshot, gpus: tuple[Gpu, ...], workload: str | None, base: Path | None
 ) -> Candidate:
     try:
-        misfits = _quick(what, gpus) if isinstance(what, Pair) and what.is_shipped else None
+        misfits = misfit(_hardware(what.board_file), gpus) if isinstance(what, Pair) and what.is_shipped else None
         if misfits is not None:
             return Candidate(name, False, misfits.reason)
-        profile = load(name, base)
+        profile = loaded(what, base)
         if profile.only_named and profile.workload != workload:
             return Candidate(name, False, _ONLY_NAMED)
     except DoctorError as error:  # one bad file must not cost the others; `validate` lists its faults
@@ -121,11 +121,6 @@ def _candidate(
 def _preference(profile: Profile, workload: str | None) -> int:
     """The one that was asked for first; without a wish, the one for any workload."""
     return 0 if profile.workload == (workload or "any") else 1
-
-
-def _quick(pair: Pair, gpus: tuple[Gpu, ...]) -> Misfit | None:
-    """Why a shipped board and stack do not fit, by the board's file alone; None where they may."""
-    return misfit(_hardware(pair.board_file), gpus)
 
 
 @lru_cache(maxsize=128)

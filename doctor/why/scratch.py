@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import shutil
+import threading
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -121,6 +122,7 @@ class Scratch:
         self.good, self.bad, self.folder = good, bad, folder
         self.prefix = folder / "environment" if bad.prefix else None
         self._base: dict[str, Source] = {}
+        self.in_use = threading.Lock()
         folder.mkdir(exist_ok=True)
         if bad.prefix and self.prefix:
             self._base, self._copy = listed(bad.prefix), Copy(self.prefix)

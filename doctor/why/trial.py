@@ -89,20 +89,27 @@ class LocalTrial:
             self._scratches.append(Scratch(self.good, self.bad, self.folder / f"copy-{number}"))
         words = self._own(command)
         with processes.keeping_orphans(), ThreadPoolExecutor(len(sets)) as pool:
-            running = [
-                pool.submit(self._in, scratch, which, words, seconds)
-                for scratch, which in zip(self._scratches, sets, strict=False)
-            ]
             try:
+                running = [
+                    pool.submit(self._unless_stopped, scratch, which, words, seconds)
+                    for scratch, which in zip(self._scratches, sets, strict=False)
+                ]
                 return [one.result() for one in running]
             except BaseException:
                 self._stopped.set()
+                for scratch in self._scratches:  # the pool waits for no thread whose start was interrupted
+                    with scratch.in_use:
+                        pass
                 raise
 
     def run_good(self, command: list[str], seconds: float) -> Ended:
         folder = self.folder / "good"
         with processes.keeping_orphans():
             return self._in(Scratch(self.good, self.good, folder), (), self._own(command), seconds)
+
+    def _unless_stopped(self, scratch: Scratch, *asked: Any) -> Ended:
+        with scratch.in_use:
+            return Ended(None) if self._stopped.is_set() else self._in(scratch, *asked)
 
     def _own(self, command: list[str]) -> list[str]:
         """A file beside the user stays that file in the scratch folder; in a copy of a working folder COMMAND's words

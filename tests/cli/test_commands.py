@@ -288,7 +288,7 @@ def test_a_message_that_nobody_takes_is_no_fault(tmp_path: Path, redirect: str) 
     (tmp_path / "wrong.toml").write_text("schema = 1\nname = 3\n")
     assert _told(f'profiles validate "{tmp_path}/wrong.toml"', redirect)[0] == 2
     assert _told(f'triage "{tmp_path}/missing.txt"', redirect)[0] == 2
-    assert _told(f'image emit --all --check -o "{tmp_path}/none"', redirect)[0] == 1
+    assert _told(f'image emit h100-cuda13.0-vllm --check -o "{tmp_path}/none"', redirect)[0] == 1
 
 
 def test_a_report_in_a_file_needs_no_stdout(root: str, tmp_path: Path) -> None:

@@ -194,41 +194,38 @@ def stood_up(host: Host) -> Iterator[Live]:
         yield Live(laid.root, laid.machine, host)
 
 
-def _itself(live: Live) -> tuple[list[Spec], Recording]:
-    record = Recording()
-    machine = seen(live, record)
-    engine = ask(live, live.host.name, {}, live.connect)  # type: ignore[arg-type]
-    return list(plans(live, machine, engine)), record
+@pytest.fixture(scope="module")
+def own() -> dict[str, tuple[list[Spec], Recording]]:
+    """What each host plans by itself, and what it was asked for that."""
+    made = {}
+    for case, host in {**HOSTS, **ROOTLESS}.items():
+        with stood_up(host) as live:
+            record = Recording()
+            machine = seen(live, record)
+            made[case] = list(plans(live, machine, ask(live, host.name, {}, live.connect))), record  # type: ignore[arg-type]
+    return made
 
 
 @each("case", [*HOSTS, *ROOTLESS])
-def test_of_a_recording(case: str) -> None:
-    host = {**HOSTS, **ROOTLESS}[case]
-    with stood_up(host) as live:
-        own, record = _itself(live)
-    there = CaptureSystem.of(json.loads(json.dumps(record.entries)))
+def test_of_a_recording(case: str, own: dict[str, tuple[list[Spec], Recording]]) -> None:
+    there = CaptureSystem.of(json.loads(json.dumps(own[case][1].entries)))
     machine = seen(there)
-    assert list(plans(there, machine, known(there, machine, host.name))) == own  # type: ignore[arg-type]
+    engine = known(there, machine, {**HOSTS, **ROOTLESS}[case].name)  # type: ignore[arg-type]
+    assert list(plans(there, machine, engine)) == own[case][0]
 
 
 @each("case", list(HOSTS))
-def test_of_a_tree(case: str) -> None:
+def test_of_a_tree(case: str, own: dict[str, tuple[list[Spec], Recording]]) -> None:
     """What the daemon answers is read from its configuration and package."""
     with stood_up(HOSTS[case]) as live:
-        own, _ = _itself(live)
         tree = Files(live.root, live.host.node.machine())
         machine = seen(tree)
-        assert list(plans(tree, machine, known(tree, machine, live.host.name))) == own  # type: ignore[arg-type]
+        assert list(plans(tree, machine, known(tree, machine, live.host.name))) == own[case][0]  # type: ignore[arg-type]
 
 
-def test_the_hosts_do_not_all_plan_the_same() -> None:
+def test_the_hosts_do_not_all_plan_the_same(own: dict[str, tuple[list[Spec], Recording]]) -> None:
     """So that the tests above compare more than defaults."""
-    texts = set()
-    for host in HOSTS.values():
-        with stood_up(host) as live:
-            own, _ = _itself(live)
-            texts.add(repr(own))
-    assert len(texts) == len(HOSTS)
+    assert len({repr(own[case][0]) for case in HOSTS}) == len(HOSTS)
 
 
 def test_a_machine_without_that_engine(tmp_path: Path) -> None:

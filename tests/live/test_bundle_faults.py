@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
@@ -23,8 +22,6 @@ from doctor.bundle.pack import partial, write
 from doctor.bundle.record import make
 from doctor.engine.run import Options, examine
 from doctor.errors import InputError
-from doctor.facts.origin import State
-from doctor.system.base import RUN_LIMIT, Output, Reading
 from doctor.system.live import LiveSystem
 from tests.paths import CAPTURES
 from tests.system.faulty import FaultySystem, Mode
@@ -50,35 +47,6 @@ def test_a_machine_at_fault_gives_a_bundle_that_opens(mode: Mode, tmp_path: Path
     assert bundle.manifest["left_out"]
 
 
-class Hanging(LiveSystem):
-    """A machine on which every tool is there and none answers."""
-
-    def which(self, name: str) -> Reading[str]:
-        return Reading(State.VALUE, f"command:{name}", f"/usr/bin/{name}")
-
-    def run(self, argv: Sequence[str], *, deadline_s: float | None = None, limit: int = RUN_LIMIT) -> Reading[Output]:
-        time.sleep(3600)
-        return super().run(argv, deadline_s=deadline_s, limit=limit)
-
-
-def test_tools_that_hang_cost_one_deadline_together() -> None:
-    began = time.monotonic()
-    made = make(Hanging(), created=NOW, options=Options(total_s=2.0))
-    assert time.monotonic() - began < 30.0
-    told = {row.origin: row.why for row in made.left_out}
-    for tool in (
-        "lscpu",
-        "lspci -nnk",
-        "dkms status",
-        "rocminfo",
-        "nvidia-smi -q",
-        "journalctl -k -b --no-pager -o short-iso",
-    ):
-        assert told[f"command:{tool}"] == "no answer in time"
-    assert "report.html" in made.files
-    assert b"numa_balancing" in made.files["capture.json"]
-
-
 def small_files(limit: int) -> None:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
@@ -98,7 +66,7 @@ def test_a_disk_that_is_full(tmp_path: Path) -> None:
 
 def test_a_filesystem_that_is_full(tmp_path: Path) -> None:
     run = f"{sys.executable} -c {shlex.quote(OF_A_CAPTURE)} bundle -o b.tar.gz"
-    script = f"mount -t tmpfs -o size=16k none {tmp_path} && cd {tmp_path} && {run}; echo rc=$?; ls -A {tmp_path}"
+    script = f"mount -t tmpfs -o size=4k none {tmp_path} && cd {tmp_path} && {run}; echo rc=$?; ls -A {tmp_path}"
     ran = subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True, check=False)
     if "rc=" not in ran.stdout or "mount" in ran.stderr:
         pytest.skip("no user namespace here")
@@ -126,10 +94,7 @@ def started(folder: Path) -> subprocess.Popen[str]:
         "pack.os.fsync = halt\n"
         "sys.argv[1:] = ['bundle', '-o', 'b.tar.gz']\n" + OF_A_CAPTURE
     )
-    running = subprocess.Popen(
-        [sys.executable, "-c", stop], cwd=folder, stdout=subprocess.PIPE, text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background ignores it
-    )  # fmt: skip
+    running = subprocess.Popen([sys.executable, "-c", stop], cwd=folder, stdout=subprocess.PIPE, text=True)
     assert running.stdout is not None
     assert running.stdout.readline() == "half\n"
     return running

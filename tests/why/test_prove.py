@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import venv
 from collections.abc import Sequence
 from dataclasses import replace
@@ -354,4 +355,21 @@ def test_ctrl_c_keeps_what_is_known_and_leaves_nothing(environments: tuple[Path,
     assert process.returncode == 130
     assert "Interrupted; this is the smallest set so far." in shown
     assert "part1: 2.0 -> 1.0" in shown
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_while_a_thread_starts(
+    environments: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    starts, start = iter(range(4)), threading.Thread.start
+
+    def interrupted(thread: threading.Thread) -> None:
+        start(thread)
+        if next(starts) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    proof = run(side(environments[0]), side(environments[1]), "import time; time.sleep(0.2); raise SystemExit(1)")
+    assert proof.interrupted
     assert list(tmp_path.iterdir()) == []

@@ -182,10 +182,6 @@ def _item(node: ast.expr, owner: str) -> str:
     return ""
 
 
-def _is_environ(node: ast.expr) -> bool:
-    return dotted(node) == "os.environ"
-
-
 def remember(node: ast.stmt, names: dict[str, Sees | list[str]], sees: Sees, step: MakeStep) -> None:
     """`env = os.environ.copy()`, `env = {…}`, `env["A"] = "1"`, `cmd = ["torchrun", …]`. What else is done to these
     names makes them unknown."""
@@ -222,7 +218,7 @@ def _environment(node: ast.expr, names: Mapping[str, Sees | list[str]], sees: Se
     if isinstance(node, ast.Name):
         held = names.get(node.id)
         return held.copy() if isinstance(held, Sees) else None
-    if isinstance(node, ast.Attribute) and _is_environ(node):
+    if isinstance(node, ast.Attribute) and dotted(node) == "os.environ":
         return sees.copy()
     if isinstance(node, ast.Call):
         name = dotted(node.func)

@@ -11,6 +11,7 @@ Each has `emit(spec) -> Emitted`. A module may say of itself, each False unless 
 from __future__ import annotations
 
 import unicodedata
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
@@ -42,6 +43,7 @@ def check_image(name: str, image: str) -> None:
     raise InputError(f"{name} can't read {image[:120]!r} ({found}); {readers} can{load}")
 
 
+@cache
 def names() -> tuple[str, ...]:
     """What `--emit` takes."""
     return tuple(found.name.replace("_", "-") for found in iter_modules(__path__))

@@ -71,7 +71,7 @@ def _nvidia(machine: Snapshot, found: dict[str, dict[str, int]], origins: dict[s
     if environment is None:
         return
     ranked = sorted((g for g in gpus if "cuda" in found[g.key]), key=lambda g: found[g.key]["cuda"])
-    ordered = [Slot(g.key, _ids(g)) for g in (ranked or gpus)]
+    ordered = [Slot(g.key, _plain(g.uuid, *(p.uuid for p in g.partitions or ()))) for g in (ranked or gpus)]
     if _CUDA in environment:
         by_number = bool(ranked)
         chosen = cuda_list(environment[_CUDA], ordered, by_number)
@@ -180,10 +180,6 @@ def _pick(token: str, slots: Sequence[Slot], numbers: re.Pattern[str], base: int
 
 def _octal(token: str) -> bool:
     return len(token) > 1 and token[0] == "0" and all(c in "01234567" for c in token)
-
-
-def _ids(gpu: Gpu) -> tuple[str, ...]:
-    return _plain(gpu.uuid, *(p.uuid for p in gpu.partitions or ()))
 
 
 def _plain(*ids: str | None) -> tuple[str, ...]:

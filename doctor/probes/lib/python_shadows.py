@@ -74,13 +74,9 @@ def _standard(places: Sequence[tuple[str, Sequence[str]]], system: System, cwd: 
             continue
         for name in sorted(names):
             module = name.removesuffix(".py")
-            if module not in IMPORTED or (module == name and not _is_package(system, f"{folder}/{name}")):
+            if module not in IMPORTED or (module == name and not system.stat(f"{folder}/{name}/__init__.py").known):
                 continue
             yield _row(module, None, f"/{folder}/{name}", folder == cwd)
-
-
-def _is_package(system: System, folder: str) -> bool:
-    return system.stat(f"{folder}/__init__.py").known
 
 
 def _lacking(

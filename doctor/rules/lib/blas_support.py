@@ -16,14 +16,9 @@ def rocm_of(machine: Snapshot) -> str | None:
     return machine.torch.rocm or next((i.version for i in machine.rocm or () if i.version), None)
 
 
-def hipblaslt_has(rocm: str | None, gfx: str) -> bool | None:
-    """Whether hipBLASLt of that ROCm has kernels for the GPU; None where the table can't tell."""
-    return _has("hipblaslt_releases", rocm, gfx)
-
-
 def hipblaslt_lacks(machine: Snapshot, gfx: str) -> bool:
     """Whether no hipBLASLt was ever built for the GPU, or not that of the machine's ROCm."""
-    return gfx.startswith(_NEVER) or hipblaslt_has(rocm_of(machine), gfx) is False
+    return gfx.startswith(_NEVER) or _has("hipblaslt_releases", rocm_of(machine), gfx) is False
 
 
 _NEVER = ("gfx8", "gfx900", "gfx906", "gfx90c", "gfx101", "gfx103")
