@@ -42,7 +42,7 @@ def test_a_text_that_reports_no_failure_gets_no_advice_in_markdown() -> None:
     report = report_of("it stands still now and then\n", Guess(0.29, IOMMU.causes))
     assert (report.reports_failure, bool(report.hints)) == (False, True)
     assert markdown.render(report.model_copy(update={"source": "-"})).startswith(
-        "This text does not seem to report a failure."
+        "I found no problem in this text that I can name."
     )
     assert "My guess" in markdown.render(report_of("it stands still now and then\n", IOMMU))
 
