@@ -219,7 +219,7 @@ def _finished(finding: Finding, rule: Rule, profile: Profile | None, machine: Sn
             "severity": severity,
             "fingerprint": fingerprint(rule.id, finding.subject),
             "explains": finding.explains if "explains" in finding.model_fields_set else tuple(rule.explains),
-            "why": finding.why or _why(rule),
+            "why": finding.why if "why" in finding.model_fields_set else _why(rule),
             "scope": finding.scope or rule.scope,
             "action": finding.action or rule.action,
             "remedies": remedies_of(finding, machine),

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from doctor.engine import registry
 from doctor.engine.ask import ask_for, missing_for
 from doctor.engine.judge import judge
+from doctor.engine.outcome import decided, run
+from doctor.engine.registry import Check
 from doctor.findings import Finding, Hint, Report, Rule, Severity
 
 if TYPE_CHECKING:
@@ -33,7 +35,8 @@ def judge_pasted(pasted: Pasted, kb: Knowledge, source: str | None = None) -> Re
     report = judge(machine, kb, source=source)
     complains = pasted.guess.report >= REPORT_FROM
     findings = report.findings if complains else tuple(_quiet(f) for f in report.findings if f.basis != "symptom")
-    rules = {check.rule.id: check.rule for check in registry.checks()}
+    checks = {check.rule.id: check for check in registry.checks()}
+    rules = {name: check.rule for name, check in checks.items()}
     findings = tuple(_asking(f, rules.get(f.rule), pasted.machine) for f in findings)
     named = {f.rule for f in findings if f.severity is not Severity.INFO}
     likely = {c.rule: c.confidence * pasted.guess.report for c in pasted.guess.causes}
@@ -44,7 +47,7 @@ def judge_pasted(pasted: Pasted, kb: Knowledge, source: str | None = None) -> Re
     hints = tuple(
         Hint(rule=rule, title=rules[rule].title, confidence=round(share, 2), ask=ask_for(rules[rule], pasted.machine))
         for rule, share in ranked
-        if rule in rules and rule not in named and share >= HINT_FROM
+        if rule in rules and rule not in named and share >= HINT_FROM and not _ruled_out(checks[rule], machine, kb)
     )
     return report.model_copy(
         update={
@@ -54,6 +57,13 @@ def judge_pasted(pasted: Pasted, kb: Knowledge, source: str | None = None) -> Re
             "status": report.status if complains else _calm(report),
         }
     )
+
+
+def _ruled_out(check: Check, machine: Snapshot, kb: Knowledge) -> bool:
+    """Whether the rule found nothing in facts that decide the matter."""
+    known = {name for name in check.names if machine.knows(name)}
+    outcome = run(check, machine, kb, None, known)
+    return check.rule.facts_decide and not outcome.findings and decided(outcome, check, machine, kb)
 
 
 def _asking(finding: Finding, rule: Rule | None, machine: Snapshot) -> Finding:

@@ -67,12 +67,14 @@ def with_symptoms(
             f.model_copy(update={**loud, "summary": _as_sure(f.summary, weak), "evidence": f.evidence or shown})
             for f in outcome.findings
         ]
-    summary = next((p.cause.summary for p in pointers if p.cause.summary), check.rule.title)
+    own = next((p.cause.summary for p in pointers if p.cause.summary), None)
+    summary = own or check.rule.title
     remedies = check.advice(machine, kb) if check.advice else check.remedies
     made = Finding(
         summary=_as_sure(summary, weak), severity=severity, basis="symptom", evidence=shown, remedies=remedies
     )
-    return [made.model_copy(update={"suspect": weak})]
+    # A summary of its own is of one case; why the rule matters is of all.
+    return [made.model_copy(update={"suspect": weak, **({"why": ""} if own else {})})]
 
 
 def _as_sure(summary: str, weak: int) -> str:

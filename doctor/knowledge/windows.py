@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from doctor.knowledge.entries import Entry
 
 Verdict = Literal["yes", "no", "unknown"]
-UNKNOWN_HERE = "not known to this version"
+UNKNOWN_HERE = "not in the knowledge base"
 
 GENERIC = {
     "gfx9-generic": (900, 902, 904, 906, 909),
@@ -73,16 +73,16 @@ def driver_knows_gpu(kb: Knowledge, driver: str | None, arch: str | None) -> Ans
         return Answer("unknown", f"GPU {arch} is {UNKNOWN_HERE}")
     last = capability.last_driver_branch
     if last and is_past_branch(Dotted(driver or "").major or 0, int(last)):
-        return _said("no", f"driver {last} is the last branch for {arch}; {driver} is loaded", capability)
+        return _said("no", f"the last driver branch that supports {arch} is {last}; {driver} is loaded", capability)
     if not branch or not branch.cuda or not capability.first_cuda:
         return Answer("unknown", f"driver {driver or ''} is {UNKNOWN_HERE}".replace("  ", " "))
     if capability.cc in _LATER_THAN_CUDA:
         return _said("unknown", f"the first driver for {arch} is {UNKNOWN_HERE}", capability)
     if Dotted(branch.cuda) < capability.first_cuda:
         first, _ = driver_branches_of(kb, arch)
-        floor = f"driver branch >= {first}" if first else f"a driver that serves CUDA {capability.first_cuda}"
+        floor = f"driver branch >= {first}" if first else f"a driver that supports CUDA {capability.first_cuda}"
         return _said("no", f"{arch} needs {floor} (CUDA {capability.first_cuda}); {driver} is loaded", capability)
-    return _said("yes", f"{arch} is driven by branch {branch.branch}", capability)
+    return _said("yes", f"driver branch {branch.branch} supports {arch}", capability)
 
 
 def cuda_has_gpu(kb: Knowledge, cuda: str | None, arch: str | None) -> Answer:
@@ -92,7 +92,7 @@ def cuda_has_gpu(kb: Knowledge, cuda: str | None, arch: str | None) -> Answer:
     if not last or not cuda:
         return Answer("unknown", f"the last CUDA for {arch} is {UNKNOWN_HERE}")
     verdict: Verdict = "no" if Dotted(cuda) > last else "yes"
-    return _said(verdict, f"it is for CUDA {cuda}; CUDA {last} is the last for {arch}", capability)
+    return _said(verdict, f"it is built for CUDA {cuda}; the last CUDA that supports {arch} is {last}", capability)
 
 
 def is_past_branch(major: int, last: int) -> bool:
@@ -164,7 +164,7 @@ def rocm_lists_gpu(kb: Knowledge, rocm: str | None, gfx: str | None) -> Answer:
     """Whether AMD's support matrix of a ROCm release lists a target."""
     known, window = kb.rocm_supports(rocm, gfx), kb.rocm_range(gfx)
     entry = kb.rocm_release(rocm) or next((r for r in kb.rocm_releases() if r.version.startswith(f"{rocm}.")), None)
-    spans = f"it is listed from ROCm {window[0]} to {window[1]}" if window else f"its range is {UNKNOWN_HERE}"
+    spans = f"AMD lists it from ROCm {window[0]} to {window[1]}" if window else f"its range is {UNKNOWN_HERE}"
     if known is None:
         return Answer("unknown", f"whether ROCm {rocm} supports {gfx} is {UNKNOWN_HERE}; {spans}")
     return _said("yes" if known else "no", f"ROCm {rocm} {'lists' if known else 'does not list'} {gfx}; {spans}", entry)
@@ -188,29 +188,27 @@ def kmd_serves_rocm(kb: Knowledge, driver: str | None, rocm: str | None) -> Answ
         return Answer("unknown", "the amdgpu driver's release is not known")
     forward = kb.kmd_window(driver)
     if forward and _listed(wanted, forward.user_space):
-        return _said("yes", f"amdgpu {driver} is listed with ROCm {ranged(forward.user_space)}", forward)
+        return _said("yes", f"AMD lists amdgpu {driver} for ROCm {ranged(forward.user_space)}", forward)
     back = kb.user_window(rocm)
-    release_told = f"ROCm {back.rocm if back else rocm}" + (
+    named = f"ROCm {back.rocm if back else rocm}" + (
         f" (of {rocm}'s series)" if back and back.rocm.count(".") == 2 and not _same(wanted, back.rocm) else ""
     )
     if back and back.radeon and _listed(version, back.kmd) and not _listed(version, back.radeon):
-        lists = f"with amdgpu {ranged(back.kmd)} for Instinct, {ranged(back.radeon)} for Radeon"
-        return _said(
-            "unknown", f"{release_told} is listed {lists}; whether {driver} serves it depends on the GPU", back
-        )
+        lists = f"for amdgpu {ranged(back.kmd)} on Instinct, {ranged(back.radeon)} on Radeon"
+        return _said("unknown", f"AMD lists {named} {lists}; whether {driver} supports it depends on the GPU", back)
     if back and _listed(version, back.kmd):
-        return _said("yes", f"{release_told} is listed with amdgpu {ranged(back.kmd)}", back)
+        return _said("yes", f"AMD lists {named} for amdgpu {ranged(back.kmd)}", back)
     release = kb.rocm_release(rocm)
     if release and release.kmd_versions and _listed(version, release.kmd_versions):
-        return _said("yes", f"ROCm {rocm} is listed with amdgpu {ranged(release.kmd_versions)}", release)
+        return _said("yes", f"AMD lists ROCm {rocm} for amdgpu {ranged(release.kmd_versions)}", release)
     latest = max((Dotted(v.removesuffix(".x")) for v in back.kmd), default=None) if back else None
     if back and latest is not None and version.compare(latest) <= 0:
-        return _said("no", f"{release_told} is listed with amdgpu {ranged(back.kmd)}, not {driver}", back)
+        return _said("no", f"AMD lists {named} for amdgpu {ranged(back.kmd)}, not {driver}", back)
     newest = max((Dotted(v.removesuffix(".x")) for v in forward.user_space), default=None) if forward else None
     if forward and newest is not None and wanted.compare(newest) <= 0:
-        return _said("no", f"amdgpu {driver} is listed with ROCm {ranged(forward.user_space)}, not {rocm}", forward)
+        return _said("no", f"AMD lists amdgpu {driver} for ROCm {ranged(forward.user_space)}, not {rocm}", forward)
     # A matrix does not speak of a ROCm, nor of a driver, that is newer than it.
-    return Answer("unknown", f"whether amdgpu {driver} serves ROCm {rocm} is {UNKNOWN_HERE}")
+    return Answer("unknown", f"whether amdgpu {driver} supports ROCm {rocm} is {UNKNOWN_HERE}")
 
 
 def amdgpu_drives_gpu(kb: Knowledge, driver: str | None, gfx: str | None) -> Answer:
@@ -289,12 +287,12 @@ def glibc_serves(
     if not floors:
         return Answer("no", f"it has no wheel for Linux on {machine}", source)
     if libc == "musl":
-        return Answer("no", "its wheels are for glibc; the system has musl", source)
+        return Answer("no", "its wheels need glibc; this system uses musl", source)
     lowest = min(floors, key=lambda f: Dotted(f).numbers)
     if not glibc:
         return Answer("yes", f"its wheel needs glibc >= {lowest}", source)
     verdict: Verdict = "yes" if Dotted(glibc) >= lowest else "no"
-    return Answer(verdict, f"its wheel needs glibc >= {lowest}; {glibc} is there", source)
+    return Answer(verdict, f"its wheel needs glibc >= {lowest}; this system has {glibc}", source)
 
 
 def forward_compat(kb: Knowledge, cuda: str | None, driver: str | None) -> Answer:

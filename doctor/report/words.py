@@ -48,7 +48,7 @@ def headline(report: Report) -> str:
         return f"{', '.join(found)} · {checks}"
     if from_text(report):
         if report.reports_failure is False and not report.hints:
-            return f"This text does not seem to report a failure ({checks})."
+            return f"No problem that doctor can name is in this text ({checks})."
         ask = "" if report.snapshot.gpus or report.hints else f" {_ASK}"
         return f"No known cause was found in this text ({checks}).{ask}"
     if report.status == "unknown":

@@ -33,7 +33,7 @@ def judge(
         yield from _variants(held, build)
         yield from _code(kb, target, held)
     if target.glibc and held.glibc and not held.variants and Dotted(target.glibc) < held.glibc:
-        text = f"its libraries ask for glibc {held.glibc}, whatever its wheel is called; {target.glibc} is there"
+        text = f"its libraries need glibc {held.glibc}, whatever its wheel is called; this system has {target.glibc}"
         yield _reason("platform", "no", text, held)
 
 
@@ -61,7 +61,7 @@ def _cuda(
     asked = majors(held)
     if not asked or target.vendor != "nvidia":
         return
-    words = f"its libraries ask for CUDA {' or '.join(map(str, sorted(asked)))}"
+    words = f"its libraries need CUDA {' or '.join(map(str, sorted(asked)))}"
     there = _brought(release) | ({int(build.cuda.split(".")[0])} if build and build.cuda else set())
     if build and build.cuda and not build.bundled_by and not asked & there:
         text = f"{words} ({', '.join(held.needed) or ', '.join(held.opens)}), not for torch's CUDA {build.cuda}"
@@ -126,5 +126,5 @@ def missing_extra(kb: Knowledge, release: PackageRelease, extras: frozenset[str]
             if not known or not pinned or Version(pinned[0]) < min(map(Version, known)):
                 continue
             if not any(SpecifierSet(spec).contains(version, prereleases=True) for version in known):
-                text = f"its extra {extra} asks for {name}{spec}, of which no release is known"
+                text = f"its extra {extra} needs {name}{spec}, and no such release is known"
                 yield Reason("package", "no", text, release.source, release.as_of)

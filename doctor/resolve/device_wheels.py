@@ -34,7 +34,7 @@ def stack(kb: Knowledge, target: Target, wanted: Sequence[Requirement], tool: To
     if answer := _driver(kb, found, target):
         reasons += (Reason.of("driver", answer),)
     elif target.driver or target.rocm:
-        text = f"whether the amdgpu driver serves the ROCm of AMD's {found.channel} wheels is {UNKNOWN_HERE}"
+        text = f"whether the amdgpu driver supports the ROCm of AMD's {found.channel} wheels is {UNKNOWN_HERE}"
         reasons += (Reason("driver", "unknown", text, found.source, found.as_of),)
     picks = tuple(
         Pick(

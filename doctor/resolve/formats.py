@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import shlex
+import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import Any
@@ -23,7 +24,7 @@ def as_text(found: Solution, today: datetime.date) -> str:
 
 
 def _text(found: Solution, today: datetime.date) -> Iterator[str]:
-    yield explain(found)
+    yield _headline(found)
     for need in found.needs:
         yield f"  needs {need}"
     yield from _commands(found)
@@ -31,7 +32,8 @@ def _text(found: Solution, today: datetime.date) -> Iterator[str]:
         yield f"  keeps {', '.join(found.kept)}, as installed"
     yield from (f"  not the newest: {line}" for line in found.passed_over)
     if found.status != "solved":
-        yield from (f"  {r.verdict}: {r.text}{_source(r.source, r.as_of)}" for r in found.reasons if r.verdict != "yes")
+        decisive = found.refusals() or tuple(r for r in found.reasons if r.verdict == "unknown")
+        yield from (f"  {r.text}{_source(r.source, r.as_of)}" for r in dict.fromkeys(decisive))
         yield from _ways_out(found)
     yield from _support(found)
     for pick in found.picks:
@@ -42,13 +44,21 @@ def _text(found: Solution, today: datetime.date) -> Iterator[str]:
         yield f"  knowledge: release {found.knowledge['release']} of {found.knowledge['file']}"
 
 
+def _headline(found: Solution) -> str:
+    """The answer in a line; the reasons for another one than "runs" follow it."""
+    if found.status == "solved":
+        return explain(found)
+    asked, machine = ", ".join(found.asked), found.target.words()
+    return f"{asked}: nothing fits {machine}" if found.status == "impossible" else f"{asked}: cannot tell for {machine}"
+
+
 def _ways_out(found: Solution) -> Iterator[str]:
-    yield from (f"  would do: {c.text} -> {c.stack}" for c in found.changes)
+    yield from (f"  would fit with {c.text}: {c.stack}" for c in found.changes)
     if found.nearest:
-        yield f"nearest that works ({found.differs}): {found.nearest.stack}"
+        yield f"closest stack that fits ({found.differs}): {found.nearest.stack}"
         yield from _commands(found.nearest)
     elif found.status == "impossible" and not found.changes:
-        yield "  no way out is known to this version: neither another release nor a change of this machine"
+        yield "  the knowledge base has no other release that fits, and no change of the machine that would help"
 
 
 def _support(found: Solution) -> Iterator[str]:
@@ -71,15 +81,20 @@ def _dated(found: Solution, today: datetime.date) -> Iterator[str]:
     """How old the oldest fact is; a warning where newer releases are likely to exist."""
     if oldest := found.rests_on:
         days = days_old(oldest.as_of, today)
-        yield f"  newest known as of {oldest.as_of}, from {oldest.source.partition(';')[0][:120]}"
+        yield f"  newest known as of {oldest.as_of}, from {_short(oldest.source)}"
         if days > LIMIT_DAYS:
             yield f"  warning: that is {days} days ago; newer releases or drivers may exist"
     elif found.knowledge:
-        yield f"  as of {found.knowledge['as_of']}, in this version's knowledge"
+        yield f"  knowledge base of {found.knowledge['as_of']}"
+
+
+def _short(source: str) -> str:
+    """The first of several sources, in one line of bearable length."""
+    return textwrap.shorten(source.partition(";")[0], 100, placeholder=" …")
 
 
 def _source(source: str, as_of: str) -> str:
-    return f" [{source[:120]}{f', {as_of}' if as_of else ''}]" if source else ""
+    return f" [{_short(source)}{f', {as_of}' if as_of else ''}]" if source else ""
 
 
 def as_data(found: Solution) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def _driver(kb: Knowledge, target: Target) -> Iterator[Reason]:
     if target.driver is None or target.vendor is None:
         return
     if target.driver == IN_TREE:
-        text = "which ROCm an in-tree amdgpu serves depends on the kernel; its window is not known to this version"
+        text = "which ROCm an in-tree amdgpu supports depends on the kernel, and is not in the knowledge base"
         yield Reason("driver", "unknown", text)
         return
     if target.vendor == "nvidia":

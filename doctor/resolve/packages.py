@@ -19,7 +19,7 @@ from doctor.versions import Dotted
 TORCH_INDEX = "{torch}"
 """In PackageWay.index: the one of torch's build."""
 FAMILY = ("torch", "torchvision", "torchaudio")
-_ALIASES = {"cupy": ("cupy-cuda13x", "cupy-cuda12x", "cupy-cuda11x", "cupy-rocm-7-0"), "te": ("transformer-engine",),
+ALIASES = {"cupy": ("cupy-cuda13x", "cupy-cuda12x", "cupy-cuda11x", "cupy-rocm-7-0"), "te": ("transformer-engine",),
             "flash-attention": ("flash-attn",), "onnxruntime": ("onnxruntime-gpu", "onnxruntime-migraphx"),
             "flashinfer": ("flashinfer-python",), "megatron": ("megatron-core",),
             "tf": ("tensorflow",)}  # fmt: skip
@@ -29,8 +29,8 @@ _ALIASES = {"cupy": ("cupy-cuda13x", "cupy-cuda12x", "cupy-cuda11x", "cupy-rocm-
 def meant(kb: Knowledge, wish: Requirement) -> tuple[str, ...]:
     """The packages that a name may mean; () for one that is not known."""
     name = canonicalize_name(wish.name)
-    if name in _ALIASES:
-        return _ALIASES[name]
+    if name in ALIASES:
+        return ALIASES[name]
     return (name,) if name in kb.packages() or name == "torch" else ()
 
 
@@ -76,7 +76,7 @@ def pick(kb: Knowledge, target: Target, wish: Requirement, build: Build | None) 
     releases = [r.version for name in meant(kb, wish) for r in kb.package_releases(name)]
     there = any(wish.specifier.contains(version, prereleases=True) for version in releases)
     whose = f" for {target.vendor.upper()} GPUs" if there and target.vendor else ""
-    text = f"a package of {wish.name}{wish.specifier}{whose} is {UNKNOWN_HERE}"
+    text = f"{wish.name}{wish.specifier}{whose} is {UNKNOWN_HERE}"
     return Pick(wish.name, "", "", reasons=(Reason("package", "unknown", text),))
 
 
@@ -189,7 +189,7 @@ def _torch(release: PackageRelease, way: PackageWay, build: Build | None, kb: Kn
     if release.package == "triton" and entry and entry.triton:
         pinned = entry.triton if entry.triton[:1] in "=~<>!" else f"=={entry.triton}"
         if not wheels.contains(pinned, release.version):
-            yield because("package", "no", f"torch {build.version} goes with triton {pinned.lstrip('=')}", release)
+            yield because("package", "no", f"torch {build.version} needs triton {pinned.lstrip('=')}", release)
     if way.builds and build.tag != "cpu":
         default = entry.default_cuda.replace(".", "") if entry and entry.default_cuda else ""
         allowed = {f"cu{default}" if b == "default" else b for b in way.builds}
@@ -209,7 +209,9 @@ def _gpu(kb: Knowledge, target: Target, way: PackageWay, build: Build | None) ->
         return
     low = windows.sm_number(way.cc_min)
     if low and device < low:
-        yield because("gpu", "no", f"it needs compute capability {way.cc_min} or higher; {target.arch} is there", way)
+        yield because(
+            "gpu", "no", f"it needs compute capability {way.cc_min} or higher; this GPU is {target.arch}", way
+        )
     if (dropped := windows.cuda_has_gpu(kb, way.cuda, target.arch)).no:
         yield Reason.of("gpu", dropped)
     if way.cuda and target.arch in _JETSON:
@@ -273,7 +275,7 @@ def _companion(kb: Knowledge, wish: Requirement, name: str, build: Build) -> Ite
         reason = Reason("package", "yes", f"{name} {version} is made for torch {build.version}", source)
         yield Pick(name, version, f"{name}=={version}", reasons=(reason,))
     if versions and not suits:
-        text = f"torch {build.version} goes with {name} {', '.join(versions)}, not {wish.specifier}"
+        text = f"torch {build.version} needs {name} {', '.join(versions)}, not {wish.specifier}"
         yield Pick(name, "", "", reasons=(Reason("package", "no", text, source),))
 
 

@@ -23,7 +23,7 @@ from doctor.resolve.command import Tool, commands
 from doctor.resolve.machine import unknowns
 from doctor.resolve.model import Build, Change, Kind, Pick, Reason, Solution, Target, worst
 from doctor.resolve.newest import newer
-from doctor.resolve.packages import for_vendor, image_fits, meant, needs_torch, pick
+from doctor.resolve.packages import ALIASES, for_vendor, image_fits, meant, needs_torch, pick
 
 _MACHINE = frozenset({"driver", "rocm", "python", "platform"})
 """Kinds of reasons that a change of the machine cures; another GPU is none."""
@@ -84,9 +84,7 @@ def explain(solution: Solution) -> str:
         return f"{solution.stack} {'runs' if solution.is_sure else 'should run'} on {solution.target.words()}"
     first = solution.refusals() or tuple(r for r in solution.reasons if r.verdict == "unknown")
     text = "; ".join(r.text for r in first[:3]) or "nothing fits"
-    if solution.nearest:
-        text += f"; {solution.nearest.stack} {'would' if solution.nearest.is_sure else 'should'} run"
-    return text
+    return f"{text}; closest stack that fits: {solution.nearest.stack}" if solution.nearest else text
 
 
 def _release() -> dict[str, str]:
@@ -106,10 +104,23 @@ def _strange(kb: Knowledge, target: Target, wanted: Sequence[Requirement]) -> tu
             found.append(Reason("package", "unknown", f"{wish.name} is {UNKNOWN_HERE}"))
         elif not for_vendor(kb, target, named):
             whose = (target.vendor or "").upper()
-            found.append(Reason("package", "unknown", f"a package of {wish.name} for {whose} GPUs is {UNKNOWN_HERE}"))
+            found.append(
+                Reason(
+                    "package",
+                    "unknown",
+                    f"{wish.name} for {whose} GPUs is {UNKNOWN_HERE}{_counterpart(kb, target, wish)}",
+                )
+            )
         elif named == ("torch",) and not any(_is_wanted(r.version, wish.specifier) for r in kb.torch_releases()):
             found.append(Reason("release", "unknown", f"torch {wish.specifier} is {UNKNOWN_HERE}"))
     return tuple(found)
+
+
+def _counterpart(kb: Knowledge, target: Target, wish: Requirement) -> str:
+    """`; onnxruntime-migraphx is` of a package that has another name for this vendor's GPUs."""
+    others = [name for names in ALIASES.values() if wish.name in names for name in names]
+    mine = [name for name in others if any(way.vendor == target.vendor for way in kb.package_ways(name))]
+    return f"; {mine[0]} is the package for them" if mine else ""
 
 
 def _is_wanted(version: str, wanted: SpecifierSet) -> bool:
@@ -222,14 +233,9 @@ def _changed(
     if kinds & {"driver", "rocm"}:
         target = replace(target, driver=None, rocm=None)
     if "platform" in kinds:
-        alien = any(
-            "no wheel for Linux on" in r.text or ("is there" in r.text and "x86_64" in r.text) for r in tried.refusals()
-        )
-        target = (
-            replace(target, machine="x86_64")
-            if alien and target.machine != "x86_64"
-            else replace(target, glibc=None, libc=None)
-        )
+        other = replace(target, machine="x86_64")
+        is_alien = not any(r.kind == "platform" for r in _tried(kb, other, wanted, tried.build, tool).refusals())
+        target = other if is_alien else replace(target, glibc=None, libc=None)
     for python in _other_pythons(target.python) if "python" in kinds else [target.python]:
         got = _tried(kb, replace(target, python=python), wanted, tried.build, tool)
         if not got.refusals():
@@ -282,7 +288,7 @@ def _nearest(kb: Knowledge, target: Target, wanted: Sequence[Requirement], tool:
         if got.status == "solved":
             return (
                 got,
-                "torch for the CPU: no build that this version knows of runs on this GPU with this Python and system",
+                "torch for the CPU, as no known build runs on this GPU with this Python and system",
             )
     return None, ""
 

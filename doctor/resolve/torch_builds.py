@@ -37,9 +37,9 @@ def unmatched(target: Target, wanted: str) -> str:
     whose = "AMD" if tag.startswith("rocm") else "NVIDIA" if tag.startswith("cu") else None
     mine = {"amd": "AMD", "nvidia": "NVIDIA"}.get(target.vendor or "")
     if whose and mine and whose != mine:
-        return f"{wanted} is built for GPUs of {whose}, and {target.gpu or target.arch or 'the GPU'} is of {mine}"
+        return f"{wanted} is built for {whose} GPUs, and {target.gpu or target.arch or 'the GPU'} is from {mine}"
     if whose and not mine:
-        return f"{wanted} is built for GPUs of {whose}, and no GPU was named"
+        return f"{wanted} is built for {whose} GPUs, and no GPU was named"
     return f"no build of torch that matches {wanted} is {UNKNOWN_HERE[4:]}"
 
 
@@ -69,7 +69,7 @@ def _judged(target: Target, build: Build) -> tuple[Reason, ...]:
     if target.python:
         reasons.append(Reason.of("python", python_serves(release, target.python), build.words))
     if build.rocm and target.machine != "x86_64":
-        text = f"{build.words}: it is built for x86_64; {target.machine} is there"
+        text = f"{build.words}: it is built for x86_64, not for {target.machine}"
         reasons.append(Reason("platform", "no", text, release.source, release.as_of))
     platforms = [p for p in release.platforms if p.endswith(target.machine)] if release.platforms else []
     if release.platforms:
@@ -83,12 +83,10 @@ def python_serves(release: TorchBuild, python: str) -> Answer:
     """Whether a torch release has wheels for a Python (`3.12`, `3.13t`)."""
     tag = "cp" + python.replace(".", "")
     if not release.pythons:
-        return Answer("unknown", f"the Pythons of torch {release.version} are {UNKNOWN_HERE}")
+        return Answer("unknown", f"which Pythons torch {release.version} supports is {UNKNOWN_HERE}")
     listed = ", ".join(f"{p[2:3]}.{p[3:]}" for p in release.pythons)
     reason = f"its wheels are for Python {listed}"
-    return Answer(
-        "yes" if tag in release.pythons else "no", f"{reason}; {python} is asked", release.source, release.as_of
-    )
+    return Answer("yes" if tag in release.pythons else "no", f"{reason}, not {python}", release.source, release.as_of)
 
 
 def _gpu(kb: Knowledge, target: Target, build: Build) -> Iterator[Reason]:
@@ -131,7 +129,7 @@ def _by_neighbours(kb: Knowledge, target: Target, build: Build) -> Answer:
         others = dict(list(others.items())[:2])
     verdicts = set(others.values())
     if len(others) < 2 or len(verdicts) != 1:
-        return Answer("unknown", f"the GPUs that it has code for are {UNKNOWN_HERE}")
+        return Answer("unknown", f"which GPUs it has code for is {UNKNOWN_HERE}")
     verdict = verdicts.pop()
     has = "all have" if verdict == "yes" else "have no"
     return Answer(verdict, f"its own list is {UNKNOWN_HERE}; {', '.join(others)} {has} code for {target.arch}", source)

@@ -24,16 +24,16 @@ def python(target: Target, release: PackageRelease, way: PackageWay) -> Iterator
         return
     if way.python:
         verdict = "yes" if target.python in way.python else "no"
-        text = f"its wheels are for Python {', '.join(way.python)} only; {target.python} is asked"
+        text = f"its wheels are for Python {', '.join(way.python)} only, not {target.python}"
         yield because("python", verdict, text, way)
         return
     bare = target.python.rstrip("t")
     if release.requires_python and not contains(release.requires_python, bare):
-        text = f"it needs Python {release.requires_python}; {target.python} is asked"
+        text = f"it needs Python {release.requires_python}, not {target.python}"
         yield because("python", "no", text, release)
     elif release.wheel_pythons and not _wheel_for(target.python, release.wheel_pythons):
         listed = ", ".join(release.wheel_pythons)
-        yield because("python", "no", f"its wheels are for {listed}; Python {target.python} is asked", release)
+        yield because("python", "no", f"its wheels are for {listed}, not for Python {target.python}", release)
 
 
 def _wheel_for(python: str, tags: tuple[str, ...]) -> bool:
@@ -51,9 +51,9 @@ def _wheel_for(python: str, tags: tuple[str, ...]) -> bool:
 
 def platform(target: Target, release: PackageRelease, way: PackageWay) -> Iterator[Reason]:
     if way.machine and target.machine not in way.machine:
-        yield because("platform", "no", f"it is built for {', '.join(way.machine)}; {target.machine} is there", way)
+        yield because("platform", "no", f"it is built for {', '.join(way.machine)}, not for {target.machine}", way)
     if way.glibc and target.glibc and Dotted(target.glibc) < way.glibc:
-        yield because("platform", "no", f"it needs glibc {way.glibc} or newer; {target.glibc} is there", way)
+        yield because("platform", "no", f"it needs glibc {way.glibc} or newer; this system has {target.glibc}", way)
     elif release.linux_platforms and not way.glibc:
         answer = windows.glibc_serves(
             release.linux_platforms, target.machine, target.glibc, release.source, target.libc

@@ -47,10 +47,10 @@ CASES = [
     (
         ["solve", "--offline", "torch==2.14.0+cu130", "--gpu", "sm_90", "--driver", "570.124.06"],
         1,
-        "nearest that works",
+        "closest stack that fits",
         "",
     ),
-    (["solve", "--offline", "torch", "--gpu", "gfx9999"], 1, "not known to this version", ""),
+    (["solve", "--offline", "torch", "--gpu", "gfx9999"], 1, "not in the knowledge base", ""),
     (
         ["solve", "--offline", "torch", "--gpu", "sm_90", "--tool", "conda"],
         2,

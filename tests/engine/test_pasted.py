@@ -42,7 +42,7 @@ def test_a_text_that_reports_no_failure_gets_no_advice_in_markdown() -> None:
     report = report_of("it stands still now and then\n", Guess(0.29, IOMMU.causes))
     assert (report.reports_failure, bool(report.hints)) == (False, True)
     assert markdown.render(report.model_copy(update={"source": "-"})).startswith(
-        "This text does not seem to report a failure."
+        "I found no problem in this text that I can name."
     )
     assert "My guess" in markdown.render(report_of("it stands still now and then\n", IOMMU))
 
@@ -51,6 +51,24 @@ def test_what_is_found_is_no_hint_as_well() -> None:
     report = report_of(NO_DRIVER, Guess(0.9, (Likely("nvidia-driver-not-loaded", 0.7), Likely("nouveau-loaded", 0.2))))
     assert "nvidia-driver-not-loaded" in loud(report)
     assert [h.rule for h in report.hints] == ["nouveau-loaded"]
+
+
+def test_a_guess_that_facts_rule_out_is_not_shown() -> None:
+    """CUDA 10.0 needs driver 410.48, so 410.129 is new enough; 390.157 is not, and is a finding."""
+    guess = Guess(0.9, (Likely("nvidia-driver-too-old", 0.7), Likely("nouveau-loaded", 0.2)))
+    text = "PyTorch version: 1.4.0\nCUDA used to build PyTorch: 10.0\nIs CUDA available: No\nGPU 0: TITAN Xp\n"
+    new_enough = report_of(f"{text}Nvidia driver version: 410.129\n", guess)
+    assert [h.rule for h in new_enough.hints] == ["nouveau-loaded"]
+    assert loud(new_enough) == ["torch-sees-no-gpu"]
+    assert "nvidia-driver-too-old" in loud(report_of(f"{text}Nvidia driver version: 390.157\n", guess))
+
+
+def test_an_error_text_alone_gets_the_fix_of_the_gpu_that_the_text_names() -> None:
+    crash = "RuntimeError: HIP error: invalid device function"
+    (finding,) = [f for f in report_of(f"my rx6600 on arch\n{crash}\n").findings if f.severity is Severity.WARNING]
+    assert "HSA_OVERRIDE_GFX_VERSION=10.3.0" in (finding.remedies[0].steps[0].command or ())
+    (unnamed,) = [f for f in report_of(f"{crash}\n").findings if f.severity is Severity.WARNING]
+    assert unnamed.remedies == ()
 
 
 def test_an_error_text_outside_of_a_report_is_a_hint() -> None:

@@ -81,5 +81,5 @@ def test_a_driver_that_is_on_the_list_of_instinct_alone_is_not_said_to_serve() -
     found = windows.kmd_serves_rocm(KB, "31.40.1", "10.1.0")
     assert found.verdict == "unknown"
     assert found.reason.endswith(
-        "for Instinct, 31.50.0 to 31.60.0 for Radeon; whether 31.40.1 serves it depends on the GPU"
+        "on Instinct, 31.50.0 to 31.60.0 on Radeon; whether 31.40.1 supports it depends on the GPU"
     )

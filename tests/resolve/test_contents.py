@@ -25,7 +25,7 @@ def said(package: str, version: str, build: Build | None = None, **machine: str)
 
 def test_libraries_for_cuda_12_are_not_put_beside_a_torch_for_cuda_13() -> None:
     refused = said("xformers", "0.0.35", Build("2.15.0", "cu132", plain=True), **H100)
-    assert ("no", "its libraries ask for CUDA 12 (libcudart.so.12), not for torch's CUDA 13.2") in refused
+    assert ("no", "its libraries need CUDA 12 (libcudart.so.12), not for torch's CUDA 13.2") in refused
     assert not [
         text for verdict, text in said("xformers", "0.0.35", Build("2.10.0", "cu128"), **H100) if verdict == "no"
     ]
@@ -66,7 +66,7 @@ def test_a_package_of_the_stable_abi_goes_with_every_later_torch() -> None:
 def test_an_extra_that_pins_a_release_that_does_not_exist_is_refused() -> None:
     release = next(r for r in KB.package_releases("jax") if r.version == "0.12.0.1")
     (reason,) = missing_extra(KB, release, frozenset({"rocm7-local"}))
-    assert "its extra rocm7-local asks for jax-rocm7-plugin==0.12.0.1.*, of which no release is known" in reason.text
+    assert "its extra rocm7-local needs jax-rocm7-plugin==0.12.0.1.*, and no such release is known" in reason.text
     assert asked("jax", gpu="gfx942", rocm="7.2.1", python="3.12").picks[0].version == "0.12.0"
 
 

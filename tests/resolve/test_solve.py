@@ -97,10 +97,14 @@ def test_a_driver_or_rocm_alone_tells_whose_gpu_is_meant() -> None:
 @pytest.mark.parametrize(
     ("wish", "machine", "why"),
     [
-        ("torch==2.14.0+cu130", {"gpu": "gfx942"}, "is built for GPUs of NVIDIA, and gfx942 is of AMD"),
-        ("torch==2.14.0+rocm7.14", {"gpu": "H100"}, "is built for GPUs of AMD, and H100 is of NVIDIA"),
-        ("torch==2.14.0+cu130", {"os": "ubuntu-24.04"}, "is built for GPUs of NVIDIA, and no GPU was named"),
-        ("torch==2.14.0+cu999", {"gpu": "H100"}, "no build of torch that matches torch==2.14.0+cu999 is known"),
+        ("torch==2.14.0+cu130", {"gpu": "gfx942"}, "is built for NVIDIA GPUs, and gfx942 is from AMD"),
+        ("torch==2.14.0+rocm7.14", {"gpu": "H100"}, "is built for AMD GPUs, and H100 is from NVIDIA"),
+        ("torch==2.14.0+cu130", {"os": "ubuntu-24.04"}, "is built for NVIDIA GPUs, and no GPU was named"),
+        (
+            "torch==2.14.0+cu999",
+            {"gpu": "H100"},
+            "no build of torch that matches torch==2.14.0+cu999 is in the knowledge base",
+        ),
     ],
 )
 def test_a_build_of_the_other_vendor_is_named_as_that(wish: str, machine: dict[str, str], why: str) -> None:
@@ -125,7 +129,8 @@ def test_a_gpu_of_the_other_vendor_in_this_machine_is_told() -> None:
 def test_a_sentence_says_what_is_wrong_and_what_would_run() -> None:
     found = asked("torch==2.14.0+cu130", gpu="sm_90", driver="570.124", python="3.12")
     assert explain(found) == (
-        "torch 2.14.0+cu130: CUDA 13.0 needs driver >= 580.65.06; 570.124 is loaded; torch 2.14.0+cu126 should run"
+        "torch 2.14.0+cu130: CUDA 13.0 needs driver >= 580.65.06; 570.124 is loaded; "
+        "closest stack that fits: torch 2.14.0+cu126"
     )
     older = asked("torch==2.14.0+cu130", gpu="sm_120", driver="570.124", python="3.12")
     assert older.nearest
@@ -135,14 +140,15 @@ def test_a_sentence_says_what_is_wrong_and_what_would_run() -> None:
 @pytest.mark.parametrize(
     ("packages", "machine", "words"),
     [
-        ("torch", {"gpu": "gfx9999"}, "GPU gfx9999 is not known to this version"),
-        ("torch", {"gpu": "sm_999"}, "GPU sm_999 is not known to this version"),
-        ("potato", {"gpu": "sm_90"}, "potato is not known to this version"),
-        ("torch==99.0", {"gpu": "sm_90"}, "torch ==99.0 is not known to this version"),
-        ("vllm==0.1.0", {"gpu": "sm_90"}, "vllm==0.1.0 is not known to this version"),
-        ("sglang", {"gpu": "gfx942", "driver": "5.7"}, "a package of sglang for AMD GPUs is not known to this version"),
-        ("torch potato", {"gpu": "gfx942", "driver": "5.7"}, "potato is not known to this version"),
-        ("tensorflow", {"gpu": "gfx1100"}, "a package of tensorflow for AMD GPUs is not known to this version"),
+        ("torch", {"gpu": "gfx9999"}, "GPU gfx9999 is not in the knowledge base"),
+        ("torch", {"gpu": "sm_999"}, "GPU sm_999 is not in the knowledge base"),
+        ("potato", {"gpu": "sm_90"}, "potato is not in the knowledge base"),
+        ("torch==99.0", {"gpu": "sm_90"}, "torch ==99.0 is not in the knowledge base"),
+        ("vllm==0.1.0", {"gpu": "sm_90"}, "vllm==0.1.0 is not in the knowledge base"),
+        ("onnxruntime-gpu", {"gpu": "gfx942"}, "; onnxruntime-migraphx is the package for them"),
+        ("sglang", {"gpu": "gfx942", "driver": "5.7"}, "sglang for AMD GPUs is not in the knowledge base"),
+        ("torch potato", {"gpu": "gfx942", "driver": "5.7"}, "potato is not in the knowledge base"),
+        ("tensorflow", {"gpu": "gfx1100"}, "tensorflow for AMD GPUs is not in the knowledge base"),
     ],
 )
 def test_what_is_not_known_is_not_called_unsupported(packages: str, machine: dict[str, str], words: str) -> None:

@@ -20,14 +20,14 @@ def asked(packages: str, **machine: str) -> Solution:
 @pytest.mark.parametrize(
     ("machine", "words"),
     [
-        ({**H100, "os": "nixos-25.05"}, "the C library of nixos 25.05 is not known to this version; --glibc gives"),
-        ({**H100, "os": "ubuntu-99.04"}, "the C library of ubuntu 99.04 is not known"),
-        ({**H100, "driver": "620.10"}, "driver 620.10 is not known to this version; the newest known is 615"),
+        ({**H100, "os": "nixos-25.05"}, "the C library of nixos 25.05 is not in the knowledge base; --glibc gives"),
+        ({**H100, "os": "ubuntu-99.04"}, "the C library of ubuntu 99.04 is not in the knowledge base"),
+        ({**H100, "driver": "620.10"}, "driver 620.10 is not in the knowledge base; the newest known is 615"),
         (
             {"gpu": "MI300X", "driver": "40.10"},
-            "driver 40.10 is not known to this version; the newest known is 31.60.0",
+            "driver 40.10 is not in the knowledge base; the newest known is 31.60.0",
         ),
-        ({"gpu": "gfx1151", "driver": "in-tree"}, "which ROCm an in-tree amdgpu serves depends on the kernel"),
+        ({"gpu": "gfx1151", "driver": "in-tree"}, "which ROCm an in-tree amdgpu supports depends on the kernel"),
     ],
 )
 def test_an_unknown_part_of_the_machine_is_said_and_no_advice_is_given(machine: dict[str, str], words: str) -> None:
@@ -46,7 +46,7 @@ def test_an_unknown_release_asks_for_no_other_driver() -> None:
 def test_a_python_that_is_newer_than_any_known_is_unknown() -> None:
     found = asked("transformers", **{**H100, "python": "3.16"})
     assert found.status == "unknown"
-    assert "Python 3.16 is not known to this version; the newest known is 3.15" in explain(found)
+    assert "Python 3.16 is not in the knowledge base; the newest known is 3.15" in explain(found)
 
 
 def test_a_known_system_beside_them_is_solved() -> None:
@@ -58,7 +58,7 @@ def test_a_known_system_beside_them_is_solved() -> None:
 def test_musl_takes_no_wheel_that_is_made_for_glibc() -> None:
     found = asked("torch", **{**H100, "os": "alpine-3.20"})
     assert found.status == "impossible"
-    assert "its wheels are for glibc; the system has musl" in explain(found)
+    assert "its wheels need glibc; this system uses musl" in explain(found)
 
 
 def test_an_old_glibc_gets_a_release_whose_wheels_are_made_for_it() -> None:

@@ -149,8 +149,8 @@ class _Reader:
         self.rocm_built, self.built_at = value, where
 
     def available(self, where: str, value: str) -> None:
-        if value.lower() in ("true", "false"):
-            self.sheet.put("torch.available", value.lower() == "true", where)
+        if value.lower() in ("true", "false", "yes", "no"):  # Yes and No up to torch 1.5
+            self.sheet.put("torch.available", value.lower() in ("true", "yes"), where)
 
     def toolkit(self, where: str, value: str) -> None:
         if re.match(r"\d+\.\d+", value):

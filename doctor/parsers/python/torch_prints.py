@@ -41,8 +41,9 @@ _ASKED = re.compile(
 _REMARK = re.compile(r"#\s{0,3}(?:->|=>|→)?\s{0,3}(\S.{0,200})$")
 _ARROW = re.compile(r"\)?\s{0,3}(?:->|=>|→|==?>)\s{0,3}(\S.{0,200})$")
 _PRINTED = re.compile(
-    r"\btorch\.(__version__|version\.cuda|version\.hip)\b[`'\"]{0,2}"
-    r"(?:\s{1,3}(?:is|was|shows|gives|says|prints|returns|reports)\s{1,3}|\s{0,3}[:=]\s{1,3})"
+    r"\btorch\.(__version__|version\.cuda|version\.hip|cuda\.is_available\(\))\)?[`'\"]{0,2}"
+    r"(?:\s{1,3}(?:always |still |now )?(?:is|was|shows|gives|says|prints|returns|reports)\s{1,3}"
+    r"|\s{0,3}[:=]{1,2}\s{0,3})"
     r"[`'\"]{0,2}([\w.+-]{1,60})"
 )
 """What somebody says that it printed."""
@@ -168,7 +169,8 @@ def _hip(answer: str) -> dict[str, object]:
 
 
 def _available(answer: str) -> dict[str, object]:
-    return {"torch.available": answer == "True"} if answer in ("True", "False") else {}
+    word = answer.removeprefix("return ").lower()
+    return {"torch.available": word == "true"} if word in ("true", "false") else {}
 
 
 def _device(answer: str) -> dict[str, object]:

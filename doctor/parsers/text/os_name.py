@@ -2,8 +2,8 @@
 
 >>> os_facts("Ubuntu 22.04.5 LTS (x86_64)")
 {'os.name': 'Ubuntu 22.04.5 LTS (x86_64)', 'os.id': 'ubuntu', 'os.version': '22.04.5', 'host.machine': 'x86_64'}
->>> os_facts("WSL2")["host.wsl"]
-True
+>>> os_facts("WSL2")["host.wsl"], os_facts("Ubuntu 2204")["os.version"]
+(True, '22.04')
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ def os_facts(text: str) -> dict[str, str | bool]:
         facts["os.id"] = name
         facts["os.name"] = text if "," in text[: at + 1] else text.partition(",")[0]
         if found := _VERSION.search(text, at + len(word)) or re.search(r"[RrVv](\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)", text):
-            facts["os.version"] = found[1]
+            joined = name == "ubuntu" and re.fullmatch(r"(\d\d)(04|10)", found[1])  # people write 2204
+            facts["os.version"] = f"{joined[1]}.{joined[2]}" if joined else found[1]
         break
     if kernel:
         facts["kernel.release"] = kernel[1]

@@ -160,7 +160,7 @@ def _guess(report: Report, found: str) -> Iterator[str]:
 
 def _nothing(report: Report, found: str) -> Iterator[str]:
     if report.reports_failure is False:
-        yield "This text does not seem to report a failure. If something fails, please add the full error message."
+        yield "I found no problem in this text that I can name. If something fails, please add the full error message."
         return
     yield f"I found no known cause in this text. {_shown(report)}"
     if found:

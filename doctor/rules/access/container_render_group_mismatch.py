@@ -42,7 +42,7 @@ group, not the host's.
 ## Not raised when
 The account is root, the node is open to all, opening works, or the node was not passed at all
 (container-missing-gpu-passthrough). A run line without a group number is information unless the text says that no GPU
-is seen: root in the container needs none, and AMD's own images run as root.
+is seen: root in the container needs none. An image that is known to run as root, such as AMD's own and Ollama's.
 
 ## How to confirm
 In the container: `stat -c '%g %n' /dev/kfd /dev/dri/renderD*` and `id -G`.
@@ -121,14 +121,14 @@ def _of_run_line(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     if machine.symptom("torch-no-nvidia-driver") is not None:
         return  # its nodes may be opened, or torch asks for another vendor's
     seen = machine.symptom("kfd-open-permission", "kfd-denied", "dri-open-permission") is not None
-    if not seen and run_line.lacking(machine, "amd"):
-        return  # a node that was not passed misses first; ROCm's own listing opens the nodes
+    if not seen and (_image_of_root(machine) or run_line.lacking(machine, "amd")):
+        return  # root opens them; a node that was not passed misses first; ROCm's own listing opens the nodes
     sure = seen or _in_neither(machine) or run_line.sees_none(machine)
     lacks = f"only {', '.join(groups)} by name" if groups else "no group"
     yield Finding(
         summary=f"The container gets AMD's device nodes and {lacks}, so only root can open them.",
         severity=Severity.WARNING if sure else Severity.INFO,
-        suspect=0 if sure or machine.torch.available or _image_of_root(machine) else 1,
+        suspect=0 if sure or machine.torch.available else 1,
         subject=Subject(kind="container", id="groups"),
         evidence=evidence(machine, ("container.run_args",)),
         remedies=advice(machine, kb),

@@ -58,7 +58,9 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
         return ()
     install = tuple(repositories.container_toolkit(machine))
     there = machine.container.toolkit_installed or any(kit.key == "nvidia" for kit in machine.toolkits or ())
-    if machine.container.engine == "kubernetes":
+    if machine.container.engine == "kubernetes" or machine.symptom(
+        "device-plugin-no-nvml", "device-plugin-incompatible"
+    ):
         text = "Install NVIDIA's GPU Operator, or set `runtimeClassName: nvidia` in the pod."
         return (way("Run pods with NVIDIA's runtime.", Scope.CONTAINER, step(text), vendor="nvidia"),)
     if machine.container.engine == "podman":
@@ -147,7 +149,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 def _pods_run_under_it(machine: Snapshot) -> bool:
     """A pod without a runtimeClass; or a text that speaks of pods that see no GPU beside the engine's settings."""
-    if machine.container.engine == "kubernetes":
+    if machine.container.engine == "kubernetes" or machine.symptom(
+        "device-plugin-no-nvml", "device-plugin-incompatible"
+    ):
         return "nvidia" not in run_line.options(machine, "--runtime")
     return False
 

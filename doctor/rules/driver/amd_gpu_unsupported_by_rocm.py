@@ -52,7 +52,7 @@ Compare the gfx target of `rocminfo` with AMD's list.
 ## Fix
 | GPU | What works |
 |--|--|
-| gfx900, gfx906 (Vega, Radeon VII, MI50) | PyTorch's wheels up to rocm7.2 have code for them: `pip install torch --index-url https://download.pytorch.org/whl/rocm7.2` |
+| gfx900, gfx906 (Vega, Radeon VII, MI50) | PyTorch's wheels for ROCm 6.3, the last whose rocBLAS has kernels for them: `pip install torch==2.9.1 --index-url https://download.pytorch.org/whl/rocm6.3` |
 | gfx1031, gfx1032, gfx1034, gfx1035, gfx1036 (RX 6500 to 6800M, Ryzen 6000 and 7000) | `HSA_OVERRIDE_GFX_VERSION=10.3.0` (unofficial): the code of gfx1030 runs |
 | gfx1103 (Radeon 780M), gfx1150, gfx1151 (Ryzen AI 300) | PyTorch's wheels from 2.14 on (rocm7.2) have code for them; with older ones gfx1103 runs as 11.0.2 (unofficial) |
 | gfx1152, gfx1153 | TheRock's nightly wheels, or `HSA_OVERRIDE_GFX_VERSION=11.5.0` (unofficial) |

@@ -74,6 +74,15 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
             ways.way(remove, Scope.CONTAINER, rebuild, risk=ways.STOPS_CONTAINER),
         )
     more: dict[str, Any] = {"root": True, "vendor": "nvidia"}
+    loaded, on_disk = machine.nvidia_driver.version, machine.nvidia_driver.module_on_disk
+    if loaded and on_disk and not _differ(loaded, on_disk):  # a reboot loads the same module again
+        build = ways.step("Build the module of the installed driver for this kernel.", "dkms", "autoinstall")
+        prebuilt = ways.step(
+            "If DKMS does not list the driver (dkms status), install the driver's module package again."
+        )
+        title = "Install the module of the driver libraries' version, then reboot."
+        change = {"reboot": True, "risk": commands.JOBS_STOP, **more}
+        return (ways.way(title, Scope.DRIVER, build, prebuilt, commands.REBOOT, **change),)
     return (
         ways.way(
             "Reboot the host, so that the kernel loads the installed driver's module.",

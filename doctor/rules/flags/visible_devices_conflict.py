@@ -78,7 +78,11 @@ _HSA, _HIP, _CUDA = "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE
 
 
 def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
-    """The lists that are set, of the vendor that is there."""
+    """The lists that are set, of the vendor that is there. Ranks that share a GPU need one each."""
+    if machine.symptom("nccl-duplicate-gpu"):
+        count = step("Start as many processes as GPUs: nvidia-smi -L or rocm-smi in the job's container shows them.")
+        choose = step("In each, before any GPU work: torch.cuda.set_device(int(os.environ['LOCAL_RANK'])).")
+        return (way("Start one process for each GPU, and let it use its own.", Scope.JOB, count, choose),)
     there = vendors_there(machine)
     lists = (_CUDA,) if there == {"nvidia"} else (_HSA, _HIP, _CUDA)
     known = [name for name in lists if name in (machine.environment or {})]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Severity, Subject, evidence
+from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib import gfx_override, python_files, run_line
 from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.error_texts import failing
 from doctor.rules.lib.integrated import is_integrated
 from doctor.rules.lib.torch_archs import made_for, no_wheel_serves, runs, too_new_for_wheel, torch_serves
-from doctor.rules.lib.torch_install import install, see_gpu
+from doctor.rules.lib.torch_install import install, see_gpu, solved
 
 RULE = Rule(
     id="torch-missing-gpu-arch",
@@ -59,6 +59,14 @@ Replaces torch in this environment; no root, no reboot. Undo: install the old ve
 https://docs.pytorch.org/docs/stable/generated/torch.cuda.get_arch_list.html
 """,
 )
+
+
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """For an error text alone: a build with code for the first GPU that is known."""
+    gfx = next((g.arch for g in machine.of_vendor("amd") if g.arch), None)
+    if gfx:
+        return gfx_override.remedies(machine, kb, gfx)
+    return (install(machine, "nvidia"),) if solved(machine, "nvidia") else ()
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

@@ -69,6 +69,8 @@ def test_what_is_only_asked_for_is_not_there(text: str) -> None:
         ("print(torch.version.cuda)     # 12.4", "torch.cuda", "12.4"),
         (">>> torch.cuda.get_arch_list()\n['sm_75', 'compute_90']", "torch.arch_list", ["sm_75", "compute_90"]),
         ("torch.cuda.is_available()\n\nTrue", "torch.available", True),
+        ("`torch.cuda.is_available()` always returns `False`.", "torch.available", False),
+        ("print(torch.cuda.is_available())\n\nreturn False", "torch.available", False),
         ("torch.version.hip is None, torch.version.cuda is 12.4.", "torch.build", "cuda"),
         ("torch.version.cuda: None, `torch.version.hip`: 6.1.40091", "torch.rocm", "6.1.40091"),
         ("torch.__version__ = 2.12.0+cu130", "torch.version", "2.12.0+cu130"),
@@ -92,6 +94,7 @@ def test_what_a_command_asked_of_torch() -> None:
     "text",
     [
         "if torch.cuda.is_available():\n    model.cuda()",
+        "If torch.cuda.is_available() returns False, install the driver.",
         "print(torch.__version__)\nTraceback (most recent call last):",
         "torch.version.cuda\nNone",
         "if torch.version.hip is None and torch.version.cuda is None:",

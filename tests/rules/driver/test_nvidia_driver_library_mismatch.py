@@ -9,9 +9,16 @@ from tests.rules.remedies import argvs
 
 
 def test_two_versions_on_a_host_want_a_reboot() -> None:
-    (finding,) = found(rule, machines.h100_host({"nvidia_driver.user_version": "580.95.05"}))
+    upgraded = {"nvidia_driver.user_version": "580.95.05", "nvidia_driver.module_on_disk": "580.95.05"}
+    (finding,) = found(rule, machines.h100_host(upgraded))
     assert finding.summary == "NVIDIA kernel module 575.57.08 is loaded, but the driver libraries are 580.95.05."
     assert argvs(finding)[0] == ("systemctl", "reboot")
+
+
+def test_a_reboot_is_not_advised_where_it_would_load_the_same_module() -> None:
+    edits = {"nvidia_driver.user_version": "580.95.05", "nvidia_driver.module_on_disk": "575.57.08"}
+    (finding,) = found(rule, machines.h100_host(edits))
+    assert argvs(finding) == [("dkms", "autoinstall"), ("systemctl", "reboot")]
 
 
 def test_a_container_is_started_anew() -> None:
