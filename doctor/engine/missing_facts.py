@@ -28,15 +28,8 @@ _WORDS = {
 
 def could_not_tell(check: Check, known: Set[str], why: Mapping[str, str]) -> Unchecked:
     """Names the facts that are missing in the alternative that is nearest to being known, each with its reason."""
-    missing = _fewest(tuple([needs - known for needs in check.needs]))
+    missing = check.standing(check.names & known)[1]
     return _unchecked(check.rule.id, missing, "; ".join([f"{name}: {why[name]}" for name in missing]))
-
-
-@lru_cache(4096)
-def _fewest(alternatives: tuple[frozenset[str], ...]) -> tuple[str, ...]:
-    of_facts = [names for names in alternatives if not all(name.startswith("symptom:") for name in names)]
-    nearest: frozenset[str] = min(of_facts or alternatives, key=lambda names: len(names))
-    return tuple(sorted(nearest))
 
 
 def looked_at_unknown(rule: Rule, names: Iterable[str], why: Mapping[str, str]) -> Unchecked:
