@@ -20,7 +20,7 @@ class Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     def __getattr__(self, name: str) -> Any:
-        """Of a watched machine (doctor/facts/watched.py) a part of it, or an unknown fact: None, and its name is noted."""
+        """Of a watched machine (doctor/facts/watched.py) a part, or an unknown fact: None, and its name is noted."""
         watch = self.__dict__.get(WATCH)
         if watch is None or name not in type(self).model_fields:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

@@ -140,22 +140,6 @@ def _array(kind: str, raw: bytes, at: int, count: int) -> tuple[array[int], int]
     return made, end
 
 
-class Reading:
-    """Collects the features of a text while its lines pass."""
-
-    def __init__(self) -> None:
-        self.found: set[int] = set()
-        self._lines = 0
-
-    def through(self, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-        """The lines as they are."""
-        for row in lines:
-            if self._lines < LINES and row[1].strip():
-                self._lines += 1
-                self.found |= features((row[1],))
-            yield row
-
-
 @cache
 def shared() -> Classifier:
     """The one that all of a process use."""

@@ -80,10 +80,10 @@ def read_pasted(chunks: Iterable[bytes], trace: list[Read] | None = None) -> Pas
     """`chunks` are the text's bytes in pieces of any size. Facts have the source `text:LINE`. `trace` is given what
     was read where."""
     reading = _Reading(trace)
-    words = classifier.Reading()
+    head: list[str] = []
     errors = FactSheet()
     skipped: list[str] = []
-    lines = reading.through(words.through(read_lines(chunks)))
+    lines = reading.through(_noted(read_lines(chunks), head))
     for hit in catalogue().find(unwrapped(lines), skipped):
         errors.put(f"symptoms[{hit.key}].text", hit.text, f"text:{hit.line}")
         errors.put(f"symptoms[{hit.key}].source", f"text:{hit.line}", f"text:{hit.line}")
@@ -91,7 +91,16 @@ def read_pasted(chunks: Iterable[bytes], trace: list[Read] | None = None) -> Pas
         errors.miss("symptoms", State.TIMED_OUT, "text", line)
     machine = _assembled([*reading.sheets(), errors])
     reading.scripts.close()
-    return Pasted(machine, classifier.shared().of_features(words.found), tuple(reading.scripts.found))
+    guess = classifier.shared().of_features(classifier.features(head))
+    return Pasted(machine, guess, tuple(reading.scripts.found))
+
+
+def _noted(lines: Iterable[tuple[int, str]], head: list[str]) -> Iterator[tuple[int, str]]:
+    """The lines as they are; `head` takes what the classifier looks at."""
+    for row in lines:
+        if len(head) < classifier.LINES and row[1].strip():
+            head.append(row[1][: classifier.CHARACTERS])
+        yield row
 
 
 class _Reading:

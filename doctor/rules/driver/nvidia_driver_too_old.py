@@ -223,6 +223,6 @@ def _older_build(machine: Snapshot, need: Need) -> Remedy | None:
     found = solved(machine, "nvidia") if need.fact == "torch.cuda" else None
     if found is None or found.build is None:
         return None
-    remedy = install(machine, "nvidia")
+    remedy = install(machine, "nvidia", found)
     title = f"Keep the driver and install {found.build.words}, which runs on it."
     return remedy.model_copy(update={"title": title, "keeps": ("the driver", *remedy.keeps)})

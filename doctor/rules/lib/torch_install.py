@@ -133,10 +133,10 @@ def _wanted(machine: Snapshot) -> list[str]:
     return [name for name in _FAMILY if name == "torch" or name in held]
 
 
-def install(machine: Snapshot, vendor: Literal["amd", "nvidia"]) -> Remedy:
+def install(machine: Snapshot, vendor: Literal["amd", "nvidia"], found: Solution | None = None) -> Remedy:
     """Replace torch, with those companions that are installed, by a build for that vendor's GPUs: of the same release
-    where there is one."""
-    found, same, wanted = solved(machine, vendor), release_of(machine), _wanted(machine)
+    where there is one. `found` is what `solved` answered."""
+    found, same, wanted = found or solved(machine, vendor), release_of(machine), _wanted(machine)
     kept = None
     if found and found.build:
         tag, kept = found.build.tag, found.build.version
