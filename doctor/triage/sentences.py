@@ -27,7 +27,7 @@ def believed(sheets: Sequence[FactSheet], others: Iterable[FactSheet]) -> list[F
     for entry in (entry for sheet in sheets for entry in sheet):
         values.setdefault(entry.name, set()).add(alike(entry.name, entry.value))
     apart = {n for n, v in values.items() if len(v) > 1 and n not in _OPEN}
-    torn = {_SUBJECT.split(n)[0] for n in apart if not n.startswith("gpus[")}
+    torn = {subject(entry) for sheet in sheets for entry in sheet if entry.name in apart} - {"gpus"}
     if gpus_torn(apart, {n for n in values if n.endswith(".arch")}):
         torn.add("gpus")
     barred = (named - set(_OPEN)) | torn
@@ -43,8 +43,9 @@ def _names(entry: Entry) -> bool:
 
 
 def subject(entry: Entry) -> str:
-    """What a fact is about: `gpus` of `gpus[#0].name`."""
-    return _SUBJECT.split(entry.name)[0]
+    """What a fact is about: `gpus` of `gpus[#0].name`. Of a kernel or a host each fact is a matter of its own."""
+    top = _SUBJECT.split(entry.name)[0]
+    return entry.name if top in ("kernel", "host") else top
 
 
 def _without(sheet: FactSheet, barred: set[str]) -> FactSheet:

@@ -32,7 +32,7 @@ _ENGINES = {
 }
 
 
-NAMES = _ENGINES.keys() | {"container", "boot", "secureboot"}
+NAMES = _ENGINES.keys() | {"container", "boot", "secureboot", "nouveau"}
 """A line without one of them names no state."""
 
 
@@ -42,6 +42,8 @@ def states_in(row: list[Token], cut: Iterable[Clause]) -> Iterator[tuple[str, An
         words = [token.low for token in row[clause.first : clause.last]]
         plain = [word for word in words if word[0].isalnum()]
         yield from _boot(" ".join(plain).replace("secureboot", "secure boot"), clause)
+        if _has_gpu(plain):
+            yield "kernel.modules", ["nouveau"], clause
         if ":" not in words and "=" not in words:  # the field of a form, which may say no
             yield from _inside(plain, clause)
 
@@ -50,6 +52,18 @@ def _boot(text: str, clause: Clause) -> Iterator[tuple[str, Any, Clause]]:
     behind = text.partition("secure boot")[2].split()[:2]
     if state := next((word for word in behind if word in ("enabled", "disabled", "on", "off")), ""):
         yield "kernel.secure_boot", state in ("enabled", "on"), clause
+
+
+def _has_gpu(plain: list[str]) -> bool:
+    """`nouveau is still loaded`, `using nouveau`: not what is blacklisted, or not loaded."""
+    at = plain.index("nouveau") if "nouveau" in plain else len(plain)
+    behind = plain[at + 1 : at + 6]
+    held = not _LOADED.isdisjoint(behind) or not {"using", "uses"}.isdisjoint(plain[max(at - 2, 0) : at])
+    return held and _GONE.isdisjoint(plain)
+
+
+_LOADED = frozenset(("loaded", "loads", "bound", "owns", "holds", "grabs", "active", "use"))
+_GONE = frozenset(("not", "no", "t", "never", "blacklist", "blacklisted", "disabled", "unloaded", "removed", "without"))
 
 
 def _inside(plain: list[str], clause: Clause) -> Iterator[tuple[str, Any, Clause]]:

@@ -18,7 +18,7 @@ RULE = Rule(
     action=Action.REBOOT,
     layer=Layer.DRIVER,
     title="The nouveau driver is bound to the NVIDIA GPU.",
-    needs=[{"gpus[].driver"}, {"pci"}],
+    needs=[{"gpus[].driver"}, {"pci"}, {"gpus", "kernel.modules"}],
     proven="synthetic",
     order=9,
     explains=("nvidia-driver-not-loaded", "torch-sees-no-gpu", "framework-sees-no-gpu"),
@@ -32,7 +32,7 @@ nouveau does not support CUDA, and NVIDIA's module cannot use the GPU while nouv
 
 ## Not raised when
 - nouveau is loaded but not bound to a GPU.
-- The bound driver is unknown.
+- The bound driver is unknown; but where nouveau is loaded, and NVIDIA's module is not, it is a warning.
 
 It is information where the stack is AMD's and amdgpu has its GPU: the NVIDIA card then drives the desktop.
 
@@ -87,6 +87,17 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     gpus = presence.present(machine, "nvidia")
     installed = machine.nvidia_driver.module_on_disk is not None
     others = presence.bound(gpus, "nvidia")
+    modules = machine.kernel.modules or ()
+    unbound = [gpu for gpu in gpus if gpu.driver is None]
+    if unbound and "nouveau" in modules and "nvidia" not in modules and machine.nvidia_driver.loaded is not True:
+        yield Finding(
+            severity=Severity.WARNING,
+            summary="The nouveau driver is loaded, and NVIDIA's driver is not.",
+            subject=presence.subject(unbound[0]),
+            evidence=evidence(machine, ("kernel.modules", f"gpus[{unbound[0].key}].name")),
+            remedies=advice(machine, kb),
+            verify=("nvidia-smi", "-L"),
+        )
     for gpu in gpus:
         if gpu.driver != "nouveau":
             continue

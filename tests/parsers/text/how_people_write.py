@@ -157,5 +157,7 @@ WRITTEN: tuple[tuple[str, str, object], ...] = (
     ("running inside a container: no", "container.inside", None),
     ("on the host all is well, in the container nothing is", "container.inside", None),
     ("Secure Boot is disabled", "kernel.secure_boot", False),
+    ("after a reboot nouveau is still loaded", "kernel.modules", ["nouveau"]),
+    ("nouveau is not loaded, I blacklisted it", "kernel.modules", None),
     ("gcc version: 12.1.0", "host.gcc_version", "12.1.0"),
 )
