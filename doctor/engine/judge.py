@@ -23,7 +23,7 @@ from doctor.engine.missing_facts import (
     looked_at_unknown,
     why_unknown,
 )
-from doctor.engine.outcome import PROFILE, known_of, run
+from doctor.engine.outcome import PROFILE, Outcome, known_of, may_run, run
 from doctor.engine.pointers import pointed, with_symptoms
 from doctor.engine.registry import Check
 from doctor.engine.remedies import remedies_of
@@ -75,10 +75,10 @@ def judge(
     view = watched(machine, seen)
     for check in asked:
         rule = check.rule
-        seen.clear()
-        outcome = run(check, view, kb, profile, known)
-        unknown = tuple(seen)
         pointers = symptoms_of.get(rule.id)
+        seen.clear()
+        outcome = run(check, view, kb, profile, known) if pointers or may_run(check, known) else _NOTHING
+        unknown = tuple(seen)
         hits = with_symptoms(check, outcome, pointers, machine, kb) if pointers else outcome.findings
         hits = [h for h in hits if not _within_bounds(h, rule, profile, machine)]
         found += [_finished(f, rule, profile, machine) for f in hits]
@@ -124,6 +124,7 @@ def judge(
     )
 
 
+_NOTHING = Outcome()
 _NO_GPU = "no-gpu-found"
 
 

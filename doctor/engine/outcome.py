@@ -51,9 +51,14 @@ def _facts(checks: tuple[Check, ...]) -> dict[str, list[str]]:
     return parts
 
 
+def may_run(check: Check, known: Set[str]) -> bool:
+    """Whether one of its alternatives is wholly known, or it asks for nothing."""
+    return not check.needs or bool(check.standing(check.names & known)[0])
+
+
 def run(check: Check, machine: Snapshot, kb: Knowledge, profile: Profile | None, known: Set[str]) -> Outcome:
-    outcome = Outcome(known=check.standing(check.names & known)[0])
-    outcome.ran = bool(outcome.known) or not check.rule.needs
+    alternatives = check.standing(check.names & known)[0]
+    outcome = Outcome(known=alternatives, ran=bool(alternatives) or not check.needs)
     if outcome.ran:
         collect(outcome, check.rule, check.run(machine, kb, profile))
     return outcome

@@ -22,7 +22,7 @@ class Model(BaseModel):
     def __getattr__(self, name: str) -> Any:
         """Of a watched machine (doctor/facts/watched.py) a part, or an unknown fact: None, and its name is noted."""
         watch = self.__dict__.get(WATCH)
-        if watch is None or name not in type(self).model_fields:
+        if watch is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return watch(self.__dict__, name)
 

@@ -77,6 +77,8 @@ def _watch(
     values = model.__dict__
 
     def asked(held: dict[str, Any], name: str) -> Any:
+        if name not in values:
+            raise AttributeError(f"{type(model).__name__!r} object has no attribute {name!r}")
         value = values[name]
         if value is None:
             seen[prefix + name] = None
