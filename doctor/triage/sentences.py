@@ -43,9 +43,10 @@ def _names(entry: Entry) -> bool:
 
 
 def subject(entry: Entry) -> str:
-    """What a fact is about: `gpus` of `gpus[#0].name`. Of a kernel or a host each fact is a matter of its own."""
+    """What a fact is about: `gpus` of `gpus[#0].name`. What is on or off, and each fact of a kernel or a host, is a
+    matter of its own."""
     top = _SUBJECT.split(entry.name)[0]
-    return entry.name if top in ("kernel", "host") else top
+    return entry.name if top in ("kernel", "host") or isinstance(entry.value, bool) else top
 
 
 def _without(sheet: FactSheet, barred: set[str]) -> FactSheet:
