@@ -22,7 +22,12 @@ def believed(sheets: Sequence[FactSheet], others: Iterable[FactSheet]) -> list[F
     """The sheets of sentences without subjects of the others, and without those they disagree on."""
     if not sheets:
         return []
-    named = {subject(entry) for sheet in others for entry in sheet if entry.value is not None and _names(entry)}
+    named = {
+        subject(entry)
+        for sheet in others
+        for entry in sheet
+        if entry.value is not None and not _GPU_STATE.match(entry.name)
+    }
     values: dict[str, set[str]] = {}
     for entry in (entry for sheet in sheets for entry in sheet):
         values.setdefault(entry.name, set()).add(alike(entry.name, entry.value))
@@ -35,11 +40,6 @@ def believed(sheets: Sequence[FactSheet], others: Iterable[FactSheet]) -> list[F
 
 
 _GPU_STATE = re.compile(r"gpus(?:\[[^\]]*\]\.(?:vendor|firmware|sensors\.\w+|link\.\w+|\w*memory\w*))?$")
-
-
-def _names(entry: Entry) -> bool:
-    """Whether a fact of GPUs says which GPU it is: a temperature, or that a tool listed none, says it not."""
-    return _GPU_STATE.match(entry.name) is None
 
 
 def subject(entry: Entry) -> str:

@@ -101,15 +101,13 @@ def _files(node: yaml.Node) -> Iterator[_Cell]:
     """`env_file`: a path, or a list of paths or of mappings with one."""
     for item in node.value if isinstance(node, yaml.SequenceNode) else [node]:
         held = (
-            {k.value: v for k, v in item.value if isinstance(k, yaml.ScalarNode)} if _is_map(item) else {"path": item}
+            {k.value: v for k, v in item.value if isinstance(k, yaml.ScalarNode)}
+            if isinstance(item, yaml.MappingNode)
+            else {"path": item}
         )
         path = held.get("path")
         if isinstance(path, yaml.ScalarNode) and path.value:
             yield _line(path), "", path.value, "file"
-
-
-def _is_map(node: yaml.Node) -> bool:
-    return isinstance(node, yaml.MappingNode)
 
 
 def _scripts(node: yaml.Node) -> Iterator[_Cell]:

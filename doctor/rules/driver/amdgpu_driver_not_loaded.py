@@ -90,7 +90,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if machine.amdgpu_driver.loaded is False and not owned and not machine.kfd.present and not reached:
         yield _absent(machine, kb, free)
         return
-    if machine.amdgpu_driver.loaded is None and not owned and not reached and _no_mode_setting(machine):
+    if machine.amdgpu_driver.loaded is None and not owned and not reached and _kept_out_by(machine) == "nomodeset":
         yield Finding(
             severity=Severity.WARNING,
             summary="The kernel option nomodeset keeps amdgpu from loading.",
@@ -114,10 +114,6 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 ways.way("Boot a kernel that is built with CONFIG_HSA_AMD.", Scope.DRIVER, root=True, reboot=True),
             ),
         )
-
-
-def _no_mode_setting(machine: Snapshot) -> bool:
-    return _kept_out_by(machine) == "nomodeset"
 
 
 def _kept_out_by(machine: Snapshot) -> str | None:

@@ -124,16 +124,14 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         if not held and not capped and not hot:
             continue
         yield Finding(
-            severity=Severity.WARNING if held or hot or minded or not _pasted(machine, gpu) else Severity.INFO,
+            severity=Severity.INFO
+            if from_text(machine, f"gpus[{gpu.key}].sensors.power_limit_w") and not (held or hot or minded)
+            else Severity.WARNING,
             summary=_summary(gpu, held, hot),
             subject=Subject(kind="gpu", id=gpu.key),
             evidence=evidence(machine, [f"gpus[{gpu.key}].sensors.{n}" for n in _SHOWN]),
             remedies=_remedies(gpu, capped),
         )
-
-
-def _pasted(machine: Snapshot, gpu: Gpu) -> bool:
-    return from_text(machine, f"gpus[{gpu.key}].sensors.power_limit_w")
 
 
 def _summary(gpu: Gpu, held: bool, hot: bool) -> str:

@@ -60,14 +60,14 @@ _HEAD = re.compile(r'^id = "([^"]*)"\ntext = (".*"|\'.*\')$', re.MULTILINE)
 
 
 class Templates(Mapping[str, Template]):
-    """The templates of a folder by id, in order. A text needs few: of the others no more than id and text is read.
+    """The templates by id, in order. A text needs few: of the others no more than id and text is read.
     Raises ValueError when two share an id."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self) -> None:
         self._rows: dict[str, str] = {}
         self._read: dict[str, Template] = {}
         self.texts: list[str] = []
-        for path in sorted(folder.glob("*.toml")):
+        for path in sorted(DATA.glob("*.toml")):
             for row in path.read_text("utf-8").split("[[template]]\n")[1:]:
                 head = _HEAD.search(row)
                 if head is None:
@@ -91,14 +91,10 @@ class Templates(Mapping[str, Template]):
 
 
 class Catalogue:
-    """The templates of a folder, and which of them a text holds."""
+    """The templates, and which of them a text holds."""
 
-    def __init__(self, folder: Path = DATA) -> None:
-        self.folder = folder
-
-    @cached_property
-    def templates(self) -> Templates:
-        return Templates(self.folder)
+    def __init__(self) -> None:
+        self.templates = Templates()
 
     def causes(self, key: str, machine: Snapshot) -> list[Cause]:
         """What an error text points to on this machine; the catalogue's order."""
