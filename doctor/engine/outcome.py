@@ -57,8 +57,7 @@ def may_run(check: Check, known: Set[str]) -> bool:
 
 
 def run(check: Check, machine: Snapshot, kb: Knowledge, profile: Profile | None, known: Set[str]) -> Outcome:
-    alternatives = check.standing(check.names & known)[0]
-    outcome = Outcome(known=alternatives, ran=bool(alternatives) or not check.needs)
+    outcome = Outcome(known=check.standing(check.names & known)[0], ran=may_run(check, known))
     if outcome.ran:
         collect(outcome, check.rule, check.run(machine, kb, profile))
     return outcome

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Literal
 
 from doctor.facts import Snapshot
@@ -88,10 +88,6 @@ def _remedies(gpu: Gpu, capped: bool) -> tuple[Remedy, ...]:
     return limit, *REMEDIES
 
 
-def _held(reasons: Sequence[str]) -> bool:
-    return any(_BAD.match(reason) or _BAD.search(reason[2:]) for reason in reasons)
-
-
 _BAD = Lazy(r"hw[-_ ]?|thermal|brake", re.IGNORECASE)
 _SHOWN = ("throttle_reasons", "power_limit_w", "power_limit_default_w", "temperature_c")
 _LOW_CAP = 0.7
@@ -118,7 +114,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     for gpu in machine.gpus or ():
         sensors = gpu.sensors
         limit, default = sensors.power_limit_w, sensors.power_limit_default_w
-        held = _held(sensors.throttle_reasons or ())
+        held = any(_BAD.match(reason) or _BAD.search(reason[2:]) for reason in sensors.throttle_reasons or ())
         capped = bool(limit and default and limit < _LOW_CAP * default)
         hot = _held_by_heat(sensors)
         if not held and not capped and not hot:

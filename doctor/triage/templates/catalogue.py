@@ -56,7 +56,8 @@ class Hit(NamedTuple):
     text: str
 
 
-_HEAD = re.compile(r'^id = "([^"]*)"\ntext = (".*"|\'.*\')$', re.MULTILINE)
+_ID = re.compile(r'^id = "([^"]*)"$', re.MULTILINE)
+_TEXT = re.compile(r"^text = (\".*\"|'.*')$", re.MULTILINE)
 
 
 class Templates(Mapping[str, Template]):
@@ -69,10 +70,10 @@ class Templates(Mapping[str, Template]):
         self.texts: list[str] = []
         for path in sorted(DATA.glob("*.toml")):
             for row in path.read_text("utf-8").split("[[template]]\n")[1:]:
-                head = _HEAD.search(row)
-                if head is None:
-                    raise ValueError(f"{path.name}: a template begins with its id and its text")
-                key, text = head.groups()
+                found, written = _ID.search(row), _TEXT.search(row)
+                if not found or not written:
+                    raise ValueError(f"{path.name}: a template without an id or a text in one line: {row[:60]!r}")
+                key, text = found[1], written[1]
                 if key in self._rows:
                     raise ValueError(f"{path.name}: template id {key} is used twice")
                 self._rows[key] = row
