@@ -23,7 +23,7 @@ from doctor.engine.missing_facts import (
     looked_at_unknown,
     why_unknown,
 )
-from doctor.engine.outcome import PROFILE, known_of, run
+from doctor.engine.outcome import PROFILE, Outcome, known_of, may_run, run
 from doctor.engine.pointers import pointed, with_symptoms
 from doctor.engine.registry import Check
 from doctor.engine.remedies import remedies_of
@@ -75,10 +75,10 @@ def judge(
     view = watched(machine, seen)
     for check in asked:
         rule = check.rule
-        seen.clear()
-        outcome = run(check, view, kb, profile, known)
-        unknown = tuple(seen)
         pointers = symptoms_of.get(rule.id)
+        seen.clear()
+        outcome = run(check, view, kb, profile, known) if pointers or may_run(check, known) else _NOTHING
+        unknown = tuple(seen)
         hits = with_symptoms(check, outcome, pointers, machine, kb) if pointers else outcome.findings
         hits = [h for h in hits if not _within_bounds(h, rule, profile, machine)]
         found += [_finished(f, rule, profile, machine) for f in hits]
@@ -124,6 +124,7 @@ def judge(
     )
 
 
+_NOTHING = Outcome()
 _NO_GPU = "no-gpu-found"
 
 
@@ -219,7 +220,7 @@ def _finished(finding: Finding, rule: Rule, profile: Profile | None, machine: Sn
             "severity": severity,
             "fingerprint": fingerprint(rule.id, finding.subject),
             "explains": finding.explains if "explains" in finding.model_fields_set else tuple(rule.explains),
-            "why": finding.why if "why" in finding.model_fields_set else _why(rule),
+            "why": finding.why if "why" in finding.model_fields_set else _first_sentence(rule.doc),
             "scope": finding.scope or rule.scope,
             "action": finding.action or rule.action,
             "remedies": remedies_of(finding, machine),
@@ -230,15 +231,11 @@ def _finished(finding: Finding, rule: Rule, profile: Profile | None, machine: Sn
 
 @lru_cache(512)
 def _first_sentence(doc: str) -> str:
+    """Of what the rule's page says of why it matters."""
     after = doc.partition("## Why it matters")[2].strip().partition("\n\n")[0].partition("\n##")[0]
     text = " ".join(after.split())
     end = text.find(". ")
     return text[: end + 1] if end > 0 else text
-
-
-def _why(rule: Rule) -> str:
-    """The first sentence of what the rule's page says of why it matters."""
-    return _first_sentence(rule.doc)
 
 
 def _within_bounds(finding: Finding, rule: Rule, profile: Profile | None, machine: Snapshot) -> bool:

@@ -28,30 +28,24 @@ _WORDS = {
 
 def could_not_tell(check: Check, known: Set[str], why: Mapping[str, str]) -> Unchecked:
     """Names the facts that are missing in the alternative that is nearest to being known, each with its reason."""
-    missing = _fewest(tuple([needs - known for needs in check.needs]))
-    return _unchecked(check.rule.id, missing, "; ".join([f"{name}: {why[name]}" for name in missing]))
-
-
-@lru_cache(4096)
-def _fewest(alternatives: tuple[frozenset[str], ...]) -> tuple[str, ...]:
-    of_facts = [names for names in alternatives if not all(name.startswith("symptom:") for name in names)]
-    nearest: frozenset[str] = min(of_facts or alternatives, key=lambda names: len(names))
-    return tuple(sorted(nearest))
+    missing = check.standing(check.names & known)[1]
+    return _unchecked(check.rule.id, missing, tuple(map(why.__getitem__, missing)))
 
 
 def looked_at_unknown(rule: Rule, names: Iterable[str], why: Mapping[str, str]) -> Unchecked:
     """Of a check that found nothing, and looked at facts that are not known. One member of a list speaks for all."""
     shown = {pattern_of(name): name for name in reversed(list(names))}
     missing = tuple(sorted(shown.values())[:_AT_MOST])
-    return _unchecked(rule.id, missing, "; ".join(f"{name}: {why[name]}" for name in missing))
+    return _unchecked(rule.id, missing, tuple(map(why.__getitem__, missing)))
 
 
 _AT_MOST = 4
 
 
 @lru_cache(2048)
-def _unchecked(rule: str, missing: tuple[str, ...], reason: str) -> Unchecked:
-    return Unchecked(rule=rule, facts=missing, reason=reason)
+def _unchecked(rule: str, missing: tuple[str, ...], reasons: tuple[str, ...]) -> Unchecked:
+    rows = zip(missing, reasons, strict=True)
+    return Unchecked(rule=rule, facts=missing, reason="; ".join(f"{name}: {reason}" for name, reason in rows))
 
 
 class Reasons(dict[str, str]):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Set
+import re
+from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -22,7 +23,7 @@ PROFILE = "profile"
 @dataclass
 class Outcome:
     findings: list[Finding] = field(default_factory=list)
-    known: list[Collection[str]] = field(default_factory=list)
+    known: Sequence[Collection[str]] = ()
     """The alternatives of the rule's needs that are wholly known."""
     ran: bool = False
     crashed: Unchecked | None = None
@@ -31,18 +32,32 @@ class Outcome:
 def known_of(checks: Iterable[Check], machine: Snapshot, profile: Profile | None) -> set[str]:
     """What the machine knows of what the checks need: facts, error texts that were seen, a profile."""
     seen = {f"symptom:{symptom.key}" for symptom in machine.symptoms} | ({PROFILE} if profile else set())
-    return seen.union(name for name in _facts(tuple(checks)) if machine.knows(name))
+    for part, names in _facts(tuple(checks)).items():
+        if getattr(machine, part) != _NOTHING[part]:
+            seen.update(name for name in names if machine.knows(name))
+    return seen
+
+
+_NOTHING = {part: field.get_default(call_default_factory=True) for part, field in Snapshot.model_fields.items()}
 
 
 @lru_cache(4)
-def _facts(checks: tuple[Check, ...]) -> tuple[str, ...]:
-    names: frozenset[str] = frozenset().union(*(check.names for check in checks))
-    return tuple(name for name in names if name != PROFILE and not name.startswith("symptom:"))
+def _facts(checks: tuple[Check, ...]) -> dict[str, list[str]]:
+    """The facts that they need, by the part of the machine that holds them."""
+    parts: dict[str, list[str]] = {}
+    for name in sorted(frozenset().union(*(check.names for check in checks))):
+        if name != PROFILE and not name.startswith("symptom:"):
+            parts.setdefault(re.split(r"[.\[]", name, maxsplit=1)[0], []).append(name)
+    return parts
+
+
+def may_run(check: Check, known: Set[str]) -> bool:
+    """Whether one of its alternatives is wholly known, or it asks for nothing."""
+    return not check.needs or bool(check.standing(check.names & known)[0])
 
 
 def run(check: Check, machine: Snapshot, kb: Knowledge, profile: Profile | None, known: Set[str]) -> Outcome:
-    outcome = Outcome(known=[needs for needs in check.needs if needs <= known])
-    outcome.ran = bool(outcome.known) or not check.rule.needs
+    outcome = Outcome(known=check.standing(check.names & known)[0], ran=may_run(check, known))
     if outcome.ran:
         collect(outcome, check.rule, check.run(machine, kb, profile))
     return outcome

@@ -34,7 +34,9 @@ def judge_pasted(pasted: Pasted, kb: Knowledge, source: str | None = None) -> Re
         machine = machine.model_copy(update={"lost_variables": of_scripts(pasted.scripts)})
     report = judge(machine, kb, source=source)
     complains = pasted.guess.report >= REPORT_FROM
-    findings = report.findings if complains else tuple(_quiet(f) for f in report.findings if f.basis != "symptom")
+    by_facts = (f for f in report.findings if f.basis != "symptom")
+    quiet = {"severity": Severity.INFO}
+    findings = report.findings if complains else tuple(f.model_copy(update=quiet) for f in by_facts)
     checks = {check.rule.id: check for check in registry.checks()}
     rules = {name: check.rule for name, check in checks.items()}
     findings = tuple(_asking(f, rules.get(f.rule), pasted.machine) for f in findings)
@@ -54,7 +56,7 @@ def judge_pasted(pasted: Pasted, kb: Knowledge, source: str | None = None) -> Re
             "findings": findings,
             "hints": hints[:MOST],
             "reports_failure": complains,
-            "status": report.status if complains else _calm(report),
+            "status": report.status if complains or report.status not in ("error", "warning") else "unknown",
         }
     )
 
@@ -71,11 +73,3 @@ def _asking(finding: Finding, rule: Rule | None, machine: Snapshot) -> Finding:
     if finding.ask or rule is None or finding.basis == "both" or finding.severity is Severity.INFO:
         return finding
     return finding.model_copy(update={"ask": missing_for(rule, machine)})
-
-
-def _quiet(finding: Finding) -> Finding:
-    return finding.model_copy(update={"severity": Severity.INFO})
-
-
-def _calm(report: Report) -> str:
-    return "unknown" if report.status in ("error", "warning") else report.status

@@ -77,6 +77,13 @@ class Check:
         """All that its alternatives name."""
         return frozenset().union(*self.needs)
 
+    @lru_cache(maxsize=2048)  # noqa: B019 -- checks live as long as the process
+    def standing(self, known: frozenset[str]) -> tuple[tuple[frozenset[str], ...], tuple[str, ...]]:
+        """With those of its names known: the alternatives that are wholly known, and what misses in the nearest."""
+        of_facts = [needs for needs in self.needs if not all(name.startswith("symptom:") for name in needs - known)]
+        missing = (needs - known for needs in of_facts or self.needs)
+        return tuple(n for n in self.needs if n <= known), tuple(sorted(min(missing, key=len, default=())))
+
     @cached_property
     def by_facts_alone(self) -> bool:
         """Whether one of its alternatives asks for no error text."""

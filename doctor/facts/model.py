@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from doctor.facts.origin import State
 
 WATCH = " watch"
-"""Where a watched model keeps its prefix and the names that were looked at."""
+"""Where a watched model keeps what answers for the facts that it does not hold."""
 
 
 class Model(BaseModel):
@@ -20,13 +20,11 @@ class Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     def __getattr__(self, name: str) -> Any:
-        """Of a watched machine (doctor/facts/watched.py) an unknown fact: None, and its name is noted."""
+        """Of a watched machine (doctor/facts/watched.py) a part, or an unknown fact: None, and its name is noted."""
         watch = self.__dict__.get(WATCH)
-        if watch is None or name not in type(self).model_fields:
+        if watch is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        prefix, seen = watch
-        seen[prefix + name] = None
-        return None
+        return watch(self.__dict__, name)
 
 
 class Alternative(Model):

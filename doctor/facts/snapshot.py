@@ -152,8 +152,11 @@ class Snapshot(Model):
         listed, every, rest = name.partition("[]")
         if every:
             members = self.get(listed)
-            keys = members if isinstance(members, Mapping) else [m.key for m in members or ()]
-            return any(self.knows(f"{listed}[{key}]{rest}") for key in keys)
+            if isinstance(members, Mapping) or "[" in rest:
+                keys = members if isinstance(members, Mapping) else [m.key for m in members or ()]
+                return any(self.knows(f"{listed}[{key}]{rest}") for key in keys)
+            read = attrgetter(rest[1:] or "key")
+            return any(read(member) is not None for member in members or ())
         return self.get(name) is not None
 
     def source(self, name: str) -> str:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from doctor.facts.model import WATCH, Model
 from doctor.facts.origin import State
 from doctor.facts.snapshot import Snapshot
 
+M = TypeVar("M", bound=Model)
 _APART = frozenset(("origins", "symptoms"))
 TEXT_ONLY = frozenset(
     {
@@ -49,7 +50,7 @@ def watched(machine: Snapshot, seen: dict[str, None]) -> Snapshot:
     """A copy that adds the name of each unknown fact that is asked for to `seen`, in the words of the origins
     (`gpus[0000:c1:00.0].arch`). A fact that is known not to be there is not unknown."""
     absent = frozenset(name for name, origin in machine.origins.items() if origin.state is State.ABSENT)
-    return _Copy(seen, absent | TEXT_ONLY | _never_built(machine)).of(machine, "")  # type: ignore[no-any-return]
+    return _watch(machine, "", seen, absent | TEXT_ONLY | _never_built(machine))
 
 
 def _never_built(machine: Snapshot) -> frozenset[str]:
@@ -68,30 +69,47 @@ def pattern_of(name: str) -> str:
 _MEMBER = re.compile(r"\[[^\]]*\]")
 
 
-class _Copy:
-    def __init__(self, seen: dict[str, None], absent: frozenset[str]) -> None:
-        self.seen, self.absent = seen, absent
+def _watch(
+    model: M, prefix: str, seen: dict[str, None], absent: frozenset[str], lacks: frozenset[str] = frozenset()
+) -> M:
+    """`lacks`: fields, as seen from `model`, that it can't have. Its parts are copied when they are asked for."""
+    lacks = lacks | _lacking(model)
+    values = model.__dict__
 
-    def of(self, model: Model, prefix: str, lacks: frozenset[str] = frozenset()) -> Any:
-        """`lacks`: fields, as seen from `model`, that it can't have."""
-        lacks = lacks | _lacking(model)
-        held: dict[str, Any] = {}
-        for name, value in model.__dict__.items():
-            if isinstance(value, Model):
-                inner = frozenset(n[len(name) + 1 :] for n in lacks if n.startswith(f"{name}."))
-                held[name] = self.of(value, f"{prefix}{name}.", inner)
-            elif isinstance(value, tuple) and value and isinstance(value[0], Model) and name not in _APART:
-                keys = [getattr(one, "key", place) for place, one in enumerate(value)]
-                held[name] = tuple(self.of(o, f"{prefix}{name}[{k}].") for k, o in zip(keys, value, strict=True))
-            elif value is not None or name in lacks or prefix + name in self.absent:
-                held[name] = value
-        held[WATCH] = (prefix, self.seen)
-        made = type(model).__new__(type(model))
-        for slot, content in (("dict__", held), ("pydantic_fields_set__", model.model_fields_set)):
-            object.__setattr__(made, f"__{slot}", content)
-        for slot in ("extra", "private"):
-            object.__setattr__(made, f"__pydantic_{slot}__", None)
-        return made
+    def asked(held: dict[str, Any], name: str) -> Any:
+        if name not in values:
+            raise AttributeError(f"{type(model).__name__!r} object has no attribute {name!r}")
+        value = values[name]
+        if value is None:
+            seen[prefix + name] = None
+            return None
+        if isinstance(value, Model):
+            inner = frozenset(n[len(name) + 1 :] for n in lacks if n.startswith(f"{name}."))
+            held[name] = _watch(value, f"{prefix}{name}.", seen, absent, inner)
+        else:
+            keys = [getattr(one, "key", place) for place, one in enumerate(value)]
+            parts = zip(keys, value, strict=True)
+            held[name] = tuple(_watch(one, f"{prefix}{name}[{key}].", seen, absent) for key, one in parts)
+        return held[name]
+
+    held = {
+        name: value
+        for name, value in values.items()
+        if (not _has_parts(name, value) if value is not None else name in lacks or prefix + name in absent)
+    }
+    held[WATCH] = asked
+    made = type(model).__new__(type(model))
+    for slot, content in (("dict__", held), ("pydantic_fields_set__", model.model_fields_set)):
+        object.__setattr__(made, f"__{slot}", content)
+    for slot in ("extra", "private"):
+        object.__setattr__(made, f"__pydantic_{slot}__", None)
+    return made
+
+
+def _has_parts(name: str, value: Any) -> bool:
+    if isinstance(value, tuple):
+        return bool(value) and isinstance(value[0], Model) and name not in _APART
+    return isinstance(value, Model)
 
 
 def _lacking(model: Model) -> frozenset[str]:

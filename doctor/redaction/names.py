@@ -99,11 +99,17 @@ def is_strong_name(name: str) -> bool:
     return bool(_STRONG.search(_plain(name)))
 
 
+@lru_cache(maxsize=4096)
+def may_hold(name: str, *, variable: bool = False) -> bool:
+    """Whether a value of that name may be a secret because of it."""
+    return is_secret_name(name, variable=variable) or is_key_name(name) or name.upper() == "PWD"
+
+
 def holds(name: str, value: str, *, variable: bool = False) -> bool:
     """Whether a value of that name is a secret: by the name, unless the value is plainly none, or by both."""
-    named = is_secret_name(name, variable=variable)
-    if not named and not is_key_name(name) and name.upper() != "PWD":
+    if not may_hold(name, variable=variable):
         return False
+    named = is_secret_name(name, variable=variable)
     if (
         not value
         or value.startswith(("[secret", "(self"))

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from doctor.redaction import host_names
 from doctor.redaction.addresses import IPV4, is_address
 from doctor.redaction.identifiers import GPU_ID, UUID, hex_stand_in, number_stand_in
-from doctor.redaction.names import holds
+from doctor.redaction.names import holds, may_hold
 from doctor.redaction.patterns import (
     CISCO_MAC,
     DECIMAL_ID,
@@ -47,6 +47,12 @@ _BUILT = re.compile(r"(?:Linux version|Release Build) [^\n]{0,60}\($")
 _CLEAN_TEXTS = 20_000
 _CLEAN_CHARACTERS = 300
 _LONG = 10_000
+
+
+@lru_cache(4096)
+def _adds_nothing(key: str) -> bool:
+    """Whether no value is a name or a secret only because it stands under that key."""
+    return not (key in _SERIAL_KEYS or key in _ID_KEYS or key in NAME_KEYS or key in _OF_ABOVE or may_hold(key))
 
 
 class Redactor(Pseudonyms):
@@ -142,12 +148,18 @@ class Redactor(Pseudonyms):
                 return {name: self.variable(name, str(value)) for name, value in data.items()}
             table = {
                 n if n in CLEAN and not self._words else self.text(str(n)): (
-                    None if v is None else self.data(v, key if n in _OF_ABOVE and key else str(n))
+                    v
+                    if v is None or v is False or (v.__class__ is str and self._is_clean(v, str(n)))
+                    else self.data(v, key if n in _OF_ABOVE and key else str(n))
                 )
                 for n, v in data.items()  # most are fields of models that hold nothing: a call for each costs most
             }
             return self._pair(data, table)
         return self._list(data, key) if isinstance(data, (list, tuple)) else data
+
+    def _is_clean(self, text: str, key: str) -> bool:
+        """Whether a text that was found to hold nothing stands under a key that adds nothing to it."""
+        return text in CLEAN and "=" not in text and _adds_nothing(key) and not self._words
 
     def _word(self, data: str, key: str) -> str:
         """A text that stands under that key."""

@@ -20,7 +20,7 @@ import re
 import struct
 import zlib
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -138,22 +138,6 @@ def _array(kind: str, raw: bytes, at: int, count: int) -> tuple[array[int], int]
     end = at + made.itemsize * count
     made.frombytes(raw[at:end])
     return made, end
-
-
-class Reading:
-    """Collects the features of a text while its lines pass."""
-
-    def __init__(self) -> None:
-        self.found: set[int] = set()
-        self._lines = 0
-
-    def through(self, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-        """The lines as they are."""
-        for row in lines:
-            if self._lines < LINES and row[1].strip():
-                self._lines += 1
-                self.found |= features((row[1],))
-            yield row
 
 
 @cache

@@ -157,7 +157,7 @@ def _matched(mentions: list[Mention], known: list[Mention]) -> dict[str, str]:
         fits = [k for k in known if k.key not in used and _may_be(mention, k)]
         exact = [k for k in fits if mention.number is not None and k.number == mention.number]
         chosen = next(iter(exact or fits), None)
-        if chosen is None and len(mentions) == 1 and _bare(mention):
+        if chosen is None and len(mentions) == 1 and not mention.address and not mention.identity:
             chosen = next((k for k in known if _may_be(mention, k)), None)
         if chosen is None and len(known) >= GPUS_LIMIT:
             names[mention.key] = ""
@@ -198,11 +198,6 @@ def _may_be(a: Mention, b: Mention) -> bool:
     if mine and theirs and mine != theirs:
         return False
     return bool(a.facts.get("vendor")) and a.facts.get("vendor") == b.facts.get("vendor")
-
-
-def _bare(mention: Mention) -> bool:
-    """A mention that gives no number of its own, no address and no identity: a name, at most."""
-    return not mention.address and not mention.identity
 
 
 def _free(key: str, known: Iterable[Mention]) -> str:

@@ -80,10 +80,9 @@ def read_pasted(chunks: Iterable[bytes], trace: list[Read] | None = None) -> Pas
     """`chunks` are the text's bytes in pieces of any size. Facts have the source `text:LINE`. `trace` is given what
     was read where."""
     reading = _Reading(trace)
-    words = classifier.Reading()
     errors = FactSheet()
     skipped: list[str] = []
-    lines = reading.through(words.through(read_lines(chunks)))
+    lines = reading.through(read_lines(chunks))
     for hit in catalogue().find(unwrapped(lines), skipped):
         errors.put(f"symptoms[{hit.key}].text", hit.text, f"text:{hit.line}")
         errors.put(f"symptoms[{hit.key}].source", f"text:{hit.line}", f"text:{hit.line}")
@@ -91,7 +90,8 @@ def read_pasted(chunks: Iterable[bytes], trace: list[Read] | None = None) -> Pas
         errors.miss("symptoms", State.TIMED_OUT, "text", line)
     machine = _assembled([*reading.sheets(), errors])
     reading.scripts.close()
-    return Pasted(machine, classifier.shared().of_features(words.found), tuple(reading.scripts.found))
+    guess = classifier.shared().of_features(classifier.features(reading.head))
+    return Pasted(machine, guess, tuple(reading.scripts.found))
 
 
 class _Reading:
@@ -105,11 +105,13 @@ class _Reading:
         self.asked: Fragment | None = None
         self.broken = FactSheet()
         self.scripts = Scripts()
+        self.head: list[str] = []
+        """What the classifier looks at."""
 
     def through(self, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
         """The lines as they are, each fragment read as soon as it is whole."""
         cut: list[tuple[int, str]] = []
-        pieces = fragments(_kept(lines, cut))
+        pieces = fragments(self.kept(lines, cut))
         for fragment in pieces:
             self.read(fragment)
             yield from cut
@@ -118,6 +120,13 @@ class _Reading:
                 break
         yield from cut
         yield from lines
+
+    def kept(self, lines: Iterable[tuple[int, str]], cut: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+        for row in lines:
+            cut.append(row)
+            if len(self.head) < classifier.LINES and row[1].strip():
+                self.head.append(row[1][: classifier.CHARACTERS])
+            yield row
 
     def read(self, fragment: Fragment) -> None:
         self.fragments += 1
@@ -185,12 +194,6 @@ def _place(fault: Exception) -> str:
         frame = frame.tb_next
     place = f" at {Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno}" if frame else ""
     return f"{type(fault).__name__}{place}"
-
-
-def _kept(lines: Iterable[tuple[int, str]], cut: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    for row in lines:
-        cut.append(row)
-        yield row
 
 
 def _placed(sheet: FactSheet, offset: int) -> FactSheet:

@@ -22,12 +22,17 @@ def believed(sheets: Sequence[FactSheet], others: Iterable[FactSheet]) -> list[F
     """The sheets of sentences without subjects of the others, and without those they disagree on."""
     if not sheets:
         return []
-    named = {subject(entry) for sheet in others for entry in sheet if entry.value is not None and _names(entry)}
+    named = {
+        subject(entry)
+        for sheet in others
+        for entry in sheet
+        if entry.value is not None and not _GPU_STATE.match(entry.name)
+    }
     values: dict[str, set[str]] = {}
     for entry in (entry for sheet in sheets for entry in sheet):
         values.setdefault(entry.name, set()).add(alike(entry.name, entry.value))
     apart = {n for n, v in values.items() if len(v) > 1 and n not in _OPEN}
-    torn = {_SUBJECT.split(n)[0] for n in apart if not n.startswith("gpus[")}
+    torn = {subject(entry) for sheet in sheets for entry in sheet if entry.name in apart} - {"gpus"}
     if gpus_torn(apart, {n for n in values if n.endswith(".arch")}):
         torn.add("gpus")
     barred = (named - set(_OPEN)) | torn
@@ -37,14 +42,11 @@ def believed(sheets: Sequence[FactSheet], others: Iterable[FactSheet]) -> list[F
 _GPU_STATE = re.compile(r"gpus(?:\[[^\]]*\]\.(?:vendor|firmware|sensors\.\w+|link\.\w+|\w*memory\w*))?$")
 
 
-def _names(entry: Entry) -> bool:
-    """Whether a fact of GPUs says which GPU it is: a temperature, or that a tool listed none, says it not."""
-    return _GPU_STATE.match(entry.name) is None
-
-
 def subject(entry: Entry) -> str:
-    """What a fact is about: `gpus` of `gpus[#0].name`."""
-    return _SUBJECT.split(entry.name)[0]
+    """What a fact is about: `gpus` of `gpus[#0].name`. What is on or off, and each fact of a kernel or a host, is a
+    matter of its own."""
+    top = _SUBJECT.split(entry.name)[0]
+    return entry.name if top in ("kernel", "host") or isinstance(entry.value, bool) else top
 
 
 def _without(sheet: FactSheet, barred: set[str]) -> FactSheet:

@@ -4,10 +4,6 @@
 from __future__ import annotations
 
 MORE: dict[str, str] = {
-    "compile_line": """/usr/local/cuda-12.4/bin/nvcc -I/venv/lib/python3.11/site-packages/torch/include -c a.cu -o a.o
-""",
-    "paddle_log": """W0110 10:00:01.100000 77 gpu_resources.cc:119] Please NOTE: device: 0, GPU Compute Capability: 8.9, Driver API Version: 12.4, Runtime API Version: 11.8
-""",
     "windows_paths": r"""(venv) PS E:\apps\webui> python launch.py
   File "C:\Users\me\venv\Lib\site-packages\torch\cuda\__init__.py", line 289
 """,

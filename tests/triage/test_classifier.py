@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 
 from doctor.engine.pasted import HINT_FROM, REPORT_FROM
-from doctor.triage.classifier import CHARACTERS, LINES, MOST, Reading, features, shared
+from doctor.triage.classifier import CHARACTERS, LINES, MOST, features, shared
 from tests.each import each
 
 REPORTS = (
@@ -86,11 +85,6 @@ def test_it_answers_the_same_whatever_order_sets_have() -> None:
     assert len(said) == 1
 
 
-def test_of_50_mb_only_the_first_lines_cost_time() -> None:
+def test_only_the_first_lines_count_and_of_each_its_beginning() -> None:
     line = "RuntimeError: CUDA error: out of memory " * 20
-    lines = ((number, line) for number in range(1, 50_000_000 // len(line)))
-    reading = Reading()
-    begun = time.thread_time()
-    assert sum(1 for _ in reading.through(lines)) > 60_000
-    assert time.thread_time() - begun < 2
-    assert reading.found == features([line[:CHARACTERS]] * LINES)
+    assert features([*[line] * LINES, "modprobe amdgpu"]) == features([line[:CHARACTERS]] * LINES)

@@ -117,3 +117,13 @@ def test_an_error_text_that_a_mail_program_wrapped() -> None:
 def test_an_error_text_with_quotes_in_a_json_log() -> None:
     log = rb'{"log":"docker: could not select device driver \"\" with capabilities: [[gpu]]."}'
     assert read_text([log]).symptom("docker-no-gpu-capability") is not None
+
+
+def test_a_quoted_path_may_hold_blanks() -> None:
+    line = b'  File "/home/me/my models/venv/lib/python3.11/site-packages/torch/nn/functional.py", line 1, in f'
+    assert read_text([line]).torch.location == "/home/me/my models/venv/lib/python3.11/site-packages"
+
+
+def test_a_kernel_that_a_field_names_leaves_what_a_sentence_says_of_its_modules() -> None:
+    text = b"Kernel: 5.14.0-284.11.1.el9_2.x86_64\n\nnouveau is loaded and prints errors in dmesg\n"
+    assert read_text([text]).kernel.modules == ("nouveau",)

@@ -77,8 +77,10 @@ def read(text: str, source: str = "text") -> FactSheet:
             others += 1
             if agents and agents[-1][1] and not closed:
                 closed = len(agents)
-    if agents and (not others or _is_enumerated([arch for arch, _ in agents[: closed or None]])):
-        agents = agents[: closed or None]
+    whole = agents[: closed or None]
+    # rocm_agent_enumerator begins with gfx000, the CPU, which nothing else prints.
+    if agents and (not others or (len(whole) > 1 and whole[0][0] == "gfx000")):
+        agents = whole
         for number, (arch, where) in enumerate([a for a in agents if a[0] != "gfx000"][:_LIMIT]):
             _gpu(sheet, number, arch, where)
     if hip[0]:
@@ -86,11 +88,6 @@ def read(text: str, source: str = "text") -> FactSheet:
     if not len(sheet):
         raise ParserError("none of ROCm's smaller tools")
     return sheet
-
-
-def _is_enumerated(archs: list[str]) -> bool:
-    """rocm_agent_enumerator begins with gfx000, the CPU, which nothing else prints."""
-    return len(archs) > 1 and archs[0] == "gfx000"
 
 
 def read_version(text: str, source: str = "text") -> FactSheet:

@@ -18,7 +18,7 @@ from typing import Any
 from doctor.errors import ParserError
 from doctor.facts.sheet import FactSheet
 from doctor.parsers.lib.source_lines import source_lines
-from doctor.parsers.nvidia.nvidia_smi_fields import MIB, address, known, number, whole
+from doctor.parsers.nvidia.nvidia_smi_fields import MIB, address, known, mode, number, whole
 
 PASTED = (
     {
@@ -47,10 +47,6 @@ _GT_S = {1: 2.5, 2: 5.0, 3: 8.0, 4: 16.0, 5: 32.0, 6: 64.0}
 
 def _enabled(text: str) -> bool | None:
     return {"enabled": True, "disabled": False}.get(text.lower())
-
-
-def _mode(text: str) -> str | None:
-    return text.lower() if text.lower() in ("enabled", "disabled") else None
 
 
 def _yes(text: str) -> bool | None:
@@ -90,7 +86,7 @@ _FACTS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "memory.used": ("memory_used_bytes", _bytes),
     "persistence_mode": ("persistence_mode", _enabled),
     "compute_mode": ("compute_mode", str),
-    "mig.mode.current": ("mig_mode", _mode),
+    "mig.mode.current": ("mig_mode", mode),
     "ecc.mode.current": ("errors.ecc_enabled", _enabled),
     "ecc.errors.corrected.volatile.total": ("errors.corrected", whole),
     "ecc.errors.uncorrected.volatile.total": ("errors.uncorrected", whole),

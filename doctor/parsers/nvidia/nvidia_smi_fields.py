@@ -82,7 +82,7 @@ def _enabled(text: str) -> bool | None:
     return {"enabled": True, "disabled": False, "on": True, "off": False}.get(text.lower())
 
 
-def _mode(text: str) -> str | None:
+def mode(text: str) -> str | None:
     return text.lower() if text.lower() in ("enabled", "disabled") else None
 
 
@@ -105,10 +105,6 @@ def _subsystem_id(text: str) -> str | None:
     return f"{digits[4:]}:{digits[:4]}" if re.fullmatch(r"[0-9a-f]{8}", digits) and digits.strip("0") else None
 
 
-def _fabric(text: str) -> str | None:
-    return text.lower().replace(" ", "-")
-
-
 def _text(text: str) -> str | None:
     return text
 
@@ -128,9 +124,9 @@ _FACTS: tuple[tuple[str, Callable[[str], Any], tuple[str, ...]], ...] = (
     ("memory_bytes", _mib, ("fbmemoryusage/total", "memoryusage/total")),
     ("memory_used_bytes", _mib, ("fbmemoryusage/used", "memoryusage/used")),
     ("persistence_mode", _enabled, ("persistencemode",)),
-    ("mig_mode", _mode, ("migmode/currentmig", "migmode/current")),
+    ("mig_mode", mode, ("migmode/currentmig", "migmode/current")),
     ("compute_mode", _text, ("computemode",)),
-    ("fabric_state", _fabric, ("fabric/state",)),
+    ("fabric_state", lambda text: text.lower().replace(" ", "-"), ("fabric/state",)),
     ("fabric_status", _text, ("fabric/status",)),
     ("link.speed_gt_s", _speed, (
         "pci/pcigpulinkinfo/pciegen/currentlinkgen", "pci/gpulinkinfo/pciegeneration/current")),

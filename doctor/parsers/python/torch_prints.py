@@ -129,7 +129,8 @@ def _answer(rows: _Rows, where: str, line: str, waiting: list[str]) -> list[str]
     """What is still waited for after a line: a tuple or a row of words answers all, one word the first."""
     inner = _TUPLE.match(line)
     apart, words = (", ", inner[1]) if inner else (None, line)
-    parts = [part.strip() for part in words.split(apart, len(waiting) - 1 if _names_last(waiting) else -1)]
+    named = waiting[-1].startswith("cuda.get_device_name")  # of several words
+    parts = [part.strip() for part in words.split(apart, len(waiting) - 1 if named else -1)]
     if len(waiting) > 1 and len(parts) == len(waiting):
         fits = _take(rows, where, waiting[0], parts[0])
         if not inner and not fits:  # words of another form: a message of the call that failed
@@ -138,11 +139,6 @@ def _answer(rows: _Rows, where: str, line: str, waiting: list[str]) -> list[str]
             _take(rows, where, asked, part)
         return []
     return waiting[1:] if _take(rows, where, waiting[0], line) else []
-
-
-def _names_last(waiting: list[str]) -> bool:
-    """Whether the last answer is a device's name, of several words."""
-    return waiting[-1].startswith("cuda.get_device_name")
 
 
 def _take(rows: _Rows, where: str, asked: str, answer: str) -> bool:

@@ -14,7 +14,13 @@ from doctor.parsers.lib.source_lines import kept, source_lines
 
 PASTED = ({"trust": 620, "words": ("-packages/", ".cpython-")},)
 
-_SITE = re.compile(r"((?:/[^\s/\"']{1,80}){0,12}/lib(?:64)?/python(\d\.\d{1,2})/(?:site|dist)-packages)/([\w-]{1,60})")
+_SITE, _QUOTED = (
+    re.compile(
+        rf"{start}((?:/[^{but}/\"']{{1,80}}){{0,12}}/lib(?:64)?/python(\d\.\d\d?)/(?:site|dist)-packages)/([\w-]{{1,60}})"
+    )
+    for start, but in (("", r"\s"), ('File "', ""))
+)
+"""A path that stands in a line, and one that Python quotes, which may hold blanks."""
 _CPYTHON = re.compile(r"\.cpython-(\d)(\d{1,2})-(x86_64|aarch64|ppc64le)-linux-gnu")
 
 
@@ -22,7 +28,7 @@ def read(text: str, source: str = "text") -> FactSheet:
     """Raises ParserError where no path of a Python installation stands in the text."""
     sheet = FactSheet()
     for where, line in source_lines(text, source):
-        if "-packages/" in line and (found := _SITE.search(line)):
+        if "-packages/" in line and (found := _QUOTED.search(line) or _SITE.search(line)):
             sheet.put("interpreter.version", found[2], where)
             if found[3] == "torch":
                 sheet.put("torch.installed", True, where)

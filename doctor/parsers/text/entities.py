@@ -42,7 +42,7 @@ _CUES = closed(
     "rtx gtx rx radeon tesla quadro nvidia geforce amd gfx torch rocm cuda gpu card 显 driver ubuntu debian fedora "
     "linux windows win wsl wls kernel python vega strix jetson titan dgx 0ti xt super mi1 mi2 mi3 mi5 mi6 instinct "
     "00 10 20 30 40 50 60 70 80 90 ryzen xeon epyc core docker podman container flash vllm triton numpy gcc secure "
-    "iommu kfd nvcc nccl fabric xformers bitsandbytes sglang"
+    "iommu kfd nvcc nccl nouveau numa fabric xformers bitsandbytes sglang"
 )
 
 

@@ -202,7 +202,7 @@ def _side(words: list[str]) -> str:
 
 def at_token(row: list[Token], of: Sequence[Clause], at: int) -> Clause:
     """The clause of a token, with what the words right before it say: `not a V100`, `upgraded from 550 to 570`."""
-    place = bisect_right(of, at, key=_first) - 1
+    place = bisect_right(of, at, key=lambda clause: clause.first) - 1
     clause = of[place] if place >= 0 else Clause(at, at + 1)
     standing = clause.standing
     before = [token.low for token in row[max(clause.first, at - 4) : at]]
@@ -212,10 +212,6 @@ def at_token(row: list[Token], of: Sequence[Clause], at: int) -> Clause:
     elif {"since", "until"} & set(before) or (changed and "from" in before[-3:] and "to" not in before[-2:]):
         standing = Standing.PAST
     return Clause(clause.first, clause.last, standing, clause.mine, clause.side)
-
-
-def _first(clause: Clause) -> int:
-    return clause.first
 
 
 def _denied(before: list[str]) -> bool:

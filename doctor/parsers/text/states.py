@@ -32,7 +32,25 @@ _ENGINES = {
 }
 
 
-NAMES = _ENGINES.keys() | {"container", "boot", "secureboot"}
+_SET = {"enabled": True, "on": True, "disabled": False, "off": False}
+_UP = {"loaded": True, "running": True, "use": True, "unloaded": False, "stopped": False, "inactive": False}
+_SWITCHES: tuple[tuple[str, str, dict[str, bool], Any, Any], ...] = (
+    ("secure boot", "kernel.secure_boot", _SET, True, False),
+    ("secureboot", "kernel.secure_boot", _SET, True, False),
+    ("numa balancing", "host.numa_balancing", _SET, 1, 0),
+    ("fabric manager", "nvidia_driver.fabric_manager.running", _UP, True, False),
+    ("fabricmanager", "nvidia_driver.fabric_manager.running", _UP, True, False),
+    ("nvidia peermem", "nvidia_driver.peermem_loaded", _UP, True, False),
+    ("nvidia uvm", "nvidia_driver.uvm_loaded", _UP, True, False),
+    ("nvidia module", "nvidia_driver.loaded", _UP, None, False),
+    ("amdgpu module", "amdgpu_driver.loaded", _UP, None, False),
+    ("nouveau", "kernel.modules", _UP, ["nouveau"], None),
+)
+"""What is named, its fact, the words that say on or off, and the fact's value for both; None where that says too
+little."""
+_NOT = frozenset(("not", "no", "t", "never"))
+_REACH = 5
+NAMES = _ENGINES.keys() | {"container"} | {name.rpartition(" ")[2] for name, *_ in _SWITCHES}
 """A line without one of them names no state."""
 
 
@@ -41,15 +59,20 @@ def states_in(row: list[Token], cut: Iterable[Clause]) -> Iterator[tuple[str, An
     for clause in cut:
         words = [token.low for token in row[clause.first : clause.last]]
         plain = [word for word in words if word[0].isalnum()]
-        yield from _boot(" ".join(plain).replace("secureboot", "secure boot"), clause)
+        yield from ((fact, value, clause) for fact, value in _switches(plain))
         if ":" not in words and "=" not in words:  # the field of a form, which may say no
             yield from _inside(plain, clause)
 
 
-def _boot(text: str, clause: Clause) -> Iterator[tuple[str, Any, Clause]]:
-    behind = text.partition("secure boot")[2].split()[:2]
-    if state := next((word for word in behind if word in ("enabled", "disabled", "on", "off")), ""):
-        yield "kernel.secure_boot", state in ("enabled", "on"), clause
+def _switches(plain: list[str]) -> Iterator[tuple[str, Any]]:
+    """`Secure Boot is disabled`, `nouveau is still loaded`: the first word behind a thing that says on or off."""
+    text = f" {' '.join(plain)} "
+    for name, fact, words, on, off in _SWITCHES:
+        behind = text.partition(f" {name} ")[2].split()[:_REACH]
+        states = (words[word] is _NOT.isdisjoint(behind[:n]) for n, word in enumerate(behind) if word in words)
+        value = {True: on, False: off}.get(next(states, None))  # type: ignore[arg-type]
+        if value is not None:
+            yield fact, value
 
 
 def _inside(plain: list[str], clause: Clause) -> Iterator[tuple[str, Any, Clause]]:

@@ -85,15 +85,15 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         first = nodes[0]
         group = _group_name(machine, first)
         number = f"gid {gid}" if gid is not None else None
-        owner = f"group {group}{f' ({number})' if number else ''}" if group else number or "another account"
+        owner = f"group {group}{f' ({number})' if number else ''}" if group else number
         yield Finding(
-            summary=f"This account cannot open {named([n.key for n in nodes])}: {owner} owns it.",
+            summary=f"This account cannot open {named([n.key for n in nodes])}{f': {owner} owns it' if owner else ''}.",
             # CUDA says "unknown error" of a node that it may not open, too; a tool, that it does not reach the driver.
             explains=(*RULE.explains, "nvidia-uvm-stale-after-suspend", "nvidia-driver-not-loaded")
             if _all_of_nvidia(nodes)
             else RULE.explains,
             subject=Subject(kind="node", id=first.key),
-            evidence=(*(_line(machine, n) for n in nodes[:8]), _account(machine)),
+            evidence=(*(_line(machine, n) for n in nodes[:8]), *_account(machine)),
             remedies=_remedies(machine, gid, group),
             verify=("test", "-r", first.key, "-a", "-w", first.key),
         )
@@ -179,7 +179,7 @@ def _not_joined(machine: Snapshot, nodes: Iterable[DeviceNode]) -> Iterator[Find
         summary=f"This container's account is not in the group {shut[0].group}, which owns"
         f" {named([n.key for n in shut])}.",
         subject=Subject(kind="node", id=shut[0].key),
-        evidence=(*(_line(machine, n) for n in shut[:8]), _account(machine)),
+        evidence=(*(_line(machine, n) for n in shut[:8]), *_account(machine)),
         remedies=(container_advice.with_group(machine, shut[0].gid),),
     )
 
@@ -251,22 +251,19 @@ def _group_name(machine: Snapshot, node: DeviceNode) -> str | None:
 
 
 def _line(machine: Snapshot, node: DeviceNode) -> Evidence:
-    mode = f"{node.mode:04o}" if node.mode is not None else "?"
-    ids = (("uid", node.uid), ("gid", node.gid))
-    owners = ", ".join(f"{what} {number if number is not None else 'unknown'}" for what, number in ids)
-    if node.gid is None and node.group:
-        owners = f"{owners.partition(',')[0]}, group {node.group}"
-    answer = f", opening it fails with {node.open_error}" if node.open_error else ""
-    return Evidence(
-        text=f"{node.key}: mode {mode}, {owners}{answer}",
-        source=machine.source(f"nodes[{node.key}].mode"),
+    known = (
+        f"mode {node.mode:04o}" if node.mode is not None else "",
+        f"uid {node.uid}" if node.uid is not None else "",
+        f"gid {node.gid}" if node.gid is not None else f"group {node.group}" if node.group else "",
+        f"opening it fails with {node.open_error}" if node.open_error else "",
     )
+    return Evidence(text=f"{node.key}: {', '.join(filter(None, known))}", source=machine.source(f"nodes[{node.key}]"))
 
 
-def _account(machine: Snapshot) -> Evidence:
+def _account(machine: Snapshot) -> tuple[Evidence, ...]:
     gids = machine.account.gids
-    listed = ", ".join(map(str, gids)) if gids is not None else "unknown"
-    return Evidence(text=f"this account's groups: {listed}", source=machine.source("account.gids"))
+    listed = ", ".join(map(str, gids or ()))
+    return (Evidence(text=f"this account's groups: {listed}", source=machine.source("account.gids")),) if gids else ()
 
 
 def _remedies(machine: Snapshot, gid: int | None, group: str | None) -> tuple[Remedy, ...]:

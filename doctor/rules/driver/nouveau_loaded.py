@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
 
 from doctor.facts import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, evidence
 from doctor.rules.lib import advice as ways
-from doctor.rules.lib import commands, presence
+from doctor.rules.lib import commands, module_flavour, presence
 from doctor.rules.lib.arguments import Knowledge, Profile
 
 RULE = Rule(
@@ -18,7 +17,7 @@ RULE = Rule(
     action=Action.REBOOT,
     layer=Layer.DRIVER,
     title="The nouveau driver is bound to the NVIDIA GPU.",
-    needs=[{"gpus[].driver"}, {"pci"}],
+    needs=[{"gpus[].driver"}, {"pci"}, {"gpus", "kernel.modules"}],
     proven="synthetic",
     order=9,
     explains=("nvidia-driver-not-loaded", "torch-sees-no-gpu", "framework-sees-no-gpu"),
@@ -32,7 +31,7 @@ nouveau does not support CUDA, and NVIDIA's module cannot use the GPU while nouv
 
 ## Not raised when
 - nouveau is loaded but not bound to a GPU.
-- The bound driver is unknown.
+- The bound driver is unknown; but where nouveau is loaded, and NVIDIA's module is not, it is a warning.
 
 It is information where the stack is AMD's and amdgpu has its GPU: the NVIDIA card then drives the desktop.
 
@@ -54,7 +53,7 @@ https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/ (disabling n
 
 def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     """Where only an error message says it."""
-    return commands.nvidia_driver(machine)
+    return commands.nvidia_driver(machine, module_flavour.wanted(machine, kb))
 
 
 def _keep_out(machine: Snapshot) -> Remedy:
@@ -87,14 +86,22 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     gpus = presence.present(machine, "nvidia")
     installed = machine.nvidia_driver.module_on_disk is not None
     others = presence.bound(gpus, "nvidia")
+    flavour = module_flavour.wanted(machine, kb)
+    modules = machine.kernel.modules or ()
+    unbound = [gpu for gpu in gpus if gpu.driver is None]
+    if unbound and "nouveau" in modules and "nvidia" not in modules and machine.nvidia_driver.loaded is not True:
+        yield Finding(
+            severity=Severity.WARNING,
+            summary="The nouveau driver is loaded, and NVIDIA's driver is not.",
+            subject=presence.subject(unbound[0]),
+            evidence=evidence(machine, ("kernel.modules", f"gpus[{unbound[0].key}].name")),
+            remedies=advice(machine, kb),
+            verify=("nvidia-smi", "-L"),
+        )
     for gpu in gpus:
         if gpu.driver != "nouveau":
             continue
         display = presence.work_is_of(machine, "amd") and not machine.symptom(*_NVIDIA_WANTED)
-        takes = kb.open_module(gpu.pci_id or gpu.arch) or kb.open_module(gpu.arch)
-        flavour: Literal["open", "proprietary"] | None = (
-            "proprietary" if takes == "unsupported" else "open" if takes else None
-        )
         name = "gpus" if machine.of_vendor("nvidia") else "pci"
         yield Finding(
             severity=Severity.INFO if display else Severity.WARNING if others else Severity.ERROR,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Literal
 
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import advice as ways
-from doctor.rules.lib import commands, presence, run_line
+from doctor.rules.lib import commands, module_flavour, presence, run_line
 from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.error_texts import pointing_to
 from doctor.rules.lib.module_build import elsewhere
@@ -83,7 +82,7 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
         return ()
     if machine.nvidia_driver.module_on_disk or machine.nvidia_driver.loaded:
         return _remedies(machine, kb)
-    return (commands.load_module("nvidia", _LOAD), *commands.nvidia_driver(machine, _flavour(machine, kb)))
+    return (commands.load_module("nvidia", _LOAD), *commands.nvidia_driver(machine, module_flavour.wanted(machine, kb)))
 
 
 _LOAD = "Load the NVIDIA kernel module, if the driver is installed on the host."
@@ -233,21 +232,13 @@ def _of_branch(machine: Snapshot, last: int) -> tuple[Remedy, ...]:
     return (ways.way(title, Scope.DRIVER, *steps, root=True, reboot=True, risk=commands.JOBS_STOP, vendor="nvidia"),)
 
 
-def _flavour(machine: Snapshot, kb: Knowledge) -> Literal["open", "proprietary"] | None:
-    gpus = presence.present(machine, "nvidia")
-    flavours = {kb.open_module(g.pci_id or g.arch) or kb.open_module(g.arch) for g in gpus}
-    if gpus and flavours == {None}:
-        return None
-    return "proprietary" if "unsupported" in flavours else "open"
-
-
 def _remedies(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     if machine.nvidia_driver.module_on_disk and not commands.in_container(machine):
         return (commands.load_module("nvidia"),)
     built, running = machine.nvidia_driver.built_for, machine.kernel.release
     if built and running and running not in built and not commands.in_container(machine):
         return (commands.rebuild_modules(machine),)
-    return commands.nvidia_driver(machine, _flavour(machine, kb))
+    return commands.nvidia_driver(machine, module_flavour.wanted(machine, kb))
 
 
 def _not_initialised(machine: Snapshot, gpus: tuple[Gpu, ...]) -> Iterator[Finding]:

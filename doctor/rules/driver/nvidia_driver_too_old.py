@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.knowledge.catalogue import table
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import advice as ways
-from doctor.rules.lib import commands, presence
+from doctor.rules.lib import commands, module_flavour, presence
 from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.cuda_needs import CONDA_CUDA, NEWER_THAN_FLOOR, Need, needs, runs, served
 from doctor.versions import Dotted
@@ -98,7 +98,10 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     if machine.of_vendor("amd") and not machine.of_vendor("nvidia"):
         return ()
     older = "Keep the driver and install a build of the program for an older CUDA (`nvidia-smi` shows the newest one)."
-    return (*commands.nvidia_driver(machine), ways.way(older, Scope.ENVIRONMENT, keeps=("the driver",)))
+    return (
+        *commands.nvidia_driver(machine, _flavour(machine, kb)),
+        ways.way(older, Scope.ENVIRONMENT, keeps=("the driver",)),
+    )
 
 
 def decides(machine: Snapshot, kb: Knowledge) -> bool:
@@ -210,10 +213,10 @@ def _finding(machine: Snapshot, kb: Knowledge, need: Need, floor: Floor) -> Find
     )
 
 
-def _flavour(machine: Snapshot, kb: Knowledge) -> Literal["open", "proprietary"]:
+def _flavour(machine: Snapshot, kb: Knowledge) -> module_flavour.Flavour:
     """That of the driver that is there, unless a GPU takes only the proprietary modules."""
-    gpus = {kb.open_module(g.pci_id or g.arch) for g in presence.present(machine, "nvidia")}
-    return "proprietary" if "unsupported" in gpus else machine.nvidia_driver.flavour or "open"
+    refused = module_flavour.wanted(machine, kb) == "proprietary"
+    return "proprietary" if refused else machine.nvidia_driver.flavour or "open"
 
 
 def _older_build(machine: Snapshot, need: Need) -> Remedy | None:
@@ -223,6 +226,6 @@ def _older_build(machine: Snapshot, need: Need) -> Remedy | None:
     found = solved(machine, "nvidia") if need.fact == "torch.cuda" else None
     if found is None or found.build is None:
         return None
-    remedy = install(machine, "nvidia")
+    remedy = install(machine, "nvidia", found)
     title = f"Keep the driver and install {found.build.words}, which runs on it."
     return remedy.model_copy(update={"title": title, "keeps": ("the driver", *remedy.keeps)})

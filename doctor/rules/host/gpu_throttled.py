@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Literal
 
 from doctor.facts import Snapshot
@@ -88,10 +88,6 @@ def _remedies(gpu: Gpu, capped: bool) -> tuple[Remedy, ...]:
     return limit, *REMEDIES
 
 
-def _held(reasons: Sequence[str]) -> bool:
-    return any(_BAD.match(reason) or _BAD.search(reason[2:]) for reason in reasons)
-
-
 _BAD = Lazy(r"hw[-_ ]?|thermal|brake", re.IGNORECASE)
 _SHOWN = ("throttle_reasons", "power_limit_w", "power_limit_default_w", "temperature_c")
 _LOW_CAP = 0.7
@@ -118,22 +114,20 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     for gpu in machine.gpus or ():
         sensors = gpu.sensors
         limit, default = sensors.power_limit_w, sensors.power_limit_default_w
-        held = _held(sensors.throttle_reasons or ())
+        held = any(_BAD.match(reason) or _BAD.search(reason[2:]) for reason in sensors.throttle_reasons or ())
         capped = bool(limit and default and limit < _LOW_CAP * default)
         hot = _held_by_heat(sensors)
         if not held and not capped and not hot:
             continue
         yield Finding(
-            severity=Severity.WARNING if held or hot or minded or not _pasted(machine, gpu) else Severity.INFO,
+            severity=Severity.INFO
+            if from_text(machine, f"gpus[{gpu.key}].sensors.power_limit_w") and not (held or hot or minded)
+            else Severity.WARNING,
             summary=_summary(gpu, held, hot),
             subject=Subject(kind="gpu", id=gpu.key),
             evidence=evidence(machine, [f"gpus[{gpu.key}].sensors.{n}" for n in _SHOWN]),
             remedies=_remedies(gpu, capped),
         )
-
-
-def _pasted(machine: Snapshot, gpu: Gpu) -> bool:
-    return from_text(machine, f"gpus[{gpu.key}].sensors.power_limit_w")
 
 
 def _summary(gpu: Gpu, held: bool, hot: bool) -> str:

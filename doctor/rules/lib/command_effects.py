@@ -229,10 +229,6 @@ def _mokutil(rest: Words, _machine: Snapshot) -> Words | str:
     return ("mokutil", "--delete", rest[-1]) if rest[:1] == ("--import",) else _GONE
 
 
-def _again(_rest: Words, _machine: Snapshot) -> Words | str:
-    return "Run it again after the old files are back."
-
-
 def _grubby(rest: Words, _machine: Snapshot) -> Words | str:
     swapped = tuple(w.replace("--args=", "--remove-args=", 1) if w.startswith("--args=") else w for w in rest)
     return ("grubby", *swapped)
@@ -241,7 +237,10 @@ def _grubby(rest: Words, _machine: Snapshot) -> Words | str:
 _UNDO: dict[str, Callable[[Words, Snapshot], Words | str]] = {
     "systemctl": _systemctl,
     "modprobe": _modprobe,
-    **dict.fromkeys(("dracut", "update-initramfs", "mkinitcpio", "update-grub", "grub-mkconfig"), _again),
+    **dict.fromkeys(
+        ("dracut", "update-initramfs", "mkinitcpio", "update-grub", "grub-mkconfig"),
+        lambda _rest, _m: "Run it again after the old files are back.",
+    ),
     "ldconfig": lambda _rest, _m: "Run ldconfig again after the files are back.",
     "sysctl": _sysctl,
     "nvidia-smi": _nvidia_smi,

@@ -41,7 +41,7 @@ def _native(machine: Snapshot, kb: Knowledge, gfx: str) -> Iterator[Remedy]:
     if (found := solved(machine, "amd")) and found.build:
         same = machine.torch.version == f"{found.build.version}+{found.build.tag}"
         title = f"Test the torch that is installed: its build has code for {gfx[:20]}."
-        yield looks(title, *see_gpu(machine), where="environment") if same else install(machine, "amd")
+        yield looks(title, *see_gpu(machine), where="environment") if same else install(machine, "amd", found)
         return
     newest = wheel_of(kb, gfx, release_of(machine))
     if newest is None or gfx in (machine.torch.arch_list or ()):

@@ -34,6 +34,12 @@ def takes(gpu: Gpu, kb: Knowledge) -> Verdict | None:
     return "required" if _REQUIRED.search(name) else "unsupported" if _UNSUPPORTED.search(name) else by_arch
 
 
+def wanted(machine: Snapshot, kb: Knowledge) -> Flavour | None:
+    """The flavour to install: the open one where no GPU refuses it. None where the catalogue knows none of the GPUs."""
+    verdicts = {takes(gpu, kb) for gpu in presence.present(machine, "nvidia")}
+    return "proprietary" if "unsupported" in verdicts else None if verdicts == {None} else "open"
+
+
 def misfit(
     machine: Snapshot, kb: Knowledge, verdict: Literal["required", "unsupported"], loaded: Flavour, event: str
 ) -> str | None:

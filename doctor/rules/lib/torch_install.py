@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Expect, Remedy, Scope, Step
+from doctor.rules.lib.advice import by_hand
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ _BLACKWELL = 100
 _THOR = 110
 """Its own code alone runs on it, which builds for CUDA 13 have (pytorch/pytorch .ci/manywheel/build_cuda.sh)."""
 _TURING = 75
+_TEGRA = ("sm_53", "sm_62", "sm_72", "sm_87")
+"""Of Jetson modules alone. No build on that index has code for one: the lists for aarch64 up to torch 2.15."""
+_OF_JETSON = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/"
 _LONGEST_PATH = 1024
 _FAMILY = ("torch", "torchvision", "torchaudio")
 
@@ -133,10 +137,18 @@ def _wanted(machine: Snapshot) -> list[str]:
     return [name for name in _FAMILY if name == "torch" or name in held]
 
 
-def install(machine: Snapshot, vendor: Literal["amd", "nvidia"]) -> Remedy:
+def on_jetson(machine: Snapshot) -> bool:
+    """Whether its GPU is one that only NVIDIA's own builds for a JetPack support."""
+    return any(gpu.arch in _TEGRA for gpu in machine.of_vendor("nvidia"))
+
+
+def install(machine: Snapshot, vendor: Literal["amd", "nvidia"], found: Solution | None = None) -> Remedy:
     """Replace torch, with those companions that are installed, by a build for that vendor's GPUs: of the same release
-    where there is one."""
-    found, same, wanted = solved(machine, vendor), release_of(machine), _wanted(machine)
+    where there is one. `found` is what `solved` answered."""
+    if vendor == "nvidia" and on_jetson(machine):
+        title = "Install NVIDIA's build of torch for this JetPack and this Python, in a new environment."
+        return by_hand(title, Scope.ENVIRONMENT, f"Follow NVIDIA's guide: {_OF_JETSON}", undo=_DELETE, vendor=vendor)
+    found, same, wanted = found or solved(machine, vendor), release_of(machine), _wanted(machine)
     kept = None
     if found and found.build:
         tag, kept = found.build.tag, found.build.version
@@ -162,13 +174,14 @@ def install(machine: Snapshot, vendor: Literal["amd", "nvidia"]) -> Remedy:
     )
 
 
+_DELETE = "Delete the new environment."
 REPLACES = "replaces torch and the packages that it pins in this environment"
 
 
 def undo_torch(machine: Snapshot) -> tuple[Step, ...]:
     """The build that was there: its label is the index that it came from."""
     if refuses_pip(machine):
-        return (Step(text="Delete the new environment.", command=("rm", "-r", _NEW), where="environment"),)
+        return (Step(text=_DELETE, command=("rm", "-r", _NEW), where="environment"),)
     again = torch_again(machine)
     if "--index-url" not in again:
         return ()

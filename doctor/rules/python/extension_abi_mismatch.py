@@ -65,6 +65,9 @@ https://github.com/Dao-AILab/flash-attention#installation-and-features
 
 def advice(machine: Snapshot, kb: Knowledge | None = None) -> tuple[Remedy, ...]:
     """Where only an error text says it. pip's cache may hold the wheel that was built for another torch."""
+    if any("bitsandbytes" in symptom.text for symptom in machine.symptoms):
+        newer = "Upgrade bitsandbytes: newer releases have libraries for more releases of CUDA and ROCm."
+        return (pip_install(machine, newer, "--upgrade", "bitsandbytes"),)
     found = next((found for symptom in machine.symptoms if (found := _MODULE.search(symptom.text))), None)
     name, what = (found[1], found[1]) if found else ("EXTENSION", "the extension (EXTENSION: its package)")
     fresh = ("--force-reinstall", "--no-deps", "--no-cache-dir")
@@ -75,8 +78,8 @@ def advice(machine: Snapshot, kb: Knowledge | None = None) -> tuple[Remedy, ...]
     )  # fmt: skip
 
 
-_MODULE = Lazy(r"\b(flash_attn|xformers|causal_conv1d|mamba_ssm|selective_scan|deep_gemm|vllm|sgl_kernel|torch_scatter)"
-               r"(?:_2)?(?:_cuda)?(?=[/.]\S*\.so\b.*undefined symbol)")  # fmt: skip
+_MODULE = Lazy(r"\b(flash_attn|xformers|causal_conv1d|mamba_ssm|selective_scan|deep_gemm|vllm|sgl_kernel|torch_scatter"
+               r"|transformer_engine_torch)(?:_2)?(?:_cuda)?(?=[/.]\S*\.so\b.*undefined symbol)")  # fmt: skip
 """Modules that bear the name of their package."""
 
 

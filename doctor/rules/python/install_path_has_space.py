@@ -9,6 +9,9 @@ from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severit
 from doctor.rules.lib.advice import step, way
 from doctor.rules.lib.arguments import Knowledge, Profile
 
+_OF_HIP = ("hip-invalid-device-function",)
+"""What only a build for ROCm says."""
+
 RULE = Rule(
     id="install-path-has-space",
     severity=Severity.ERROR,
@@ -16,7 +19,11 @@ RULE = Rule(
     action=Action.INFORM,
     layer=Layer.LIBRARIES,
     title="The environment's path contains a space.",
-    needs=({"interpreter.prefix", "torch.build"}, {"torch.location", "torch.build"}),
+    needs=(
+        {"interpreter.prefix", "torch.build"},
+        {"torch.location", "torch.build"},
+        *({"torch.location", f"symptom:{key}"} for key in _OF_HIP),
+    ),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu", "torch-missing-gpu-arch"),
     order=39,
@@ -70,7 +77,7 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """ROCm builds alone are known to mind."""
     spaced = [p for p in (machine.interpreter.prefix, machine.torch.location) if p and " " in p.strip()]
-    if spaced and machine.torch.build == "rocm":
+    if spaced and (machine.torch.build == "rocm" or machine.symptom(*_OF_HIP)):
         yield Finding(
             summary="torch for ROCm may not find its kernels: its path contains a space.",
             severity=Severity.WARNING,

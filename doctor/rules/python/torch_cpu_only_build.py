@@ -10,7 +10,7 @@ from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severit
 from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.hardware import discrete, vendors_there
 from doctor.rules.lib.torch_build_at_hand import GPU_MISSED, build_of, cpu_on_purpose
-from doctor.rules.lib.torch_install import install, see_gpu
+from doctor.rules.lib.torch_install import install, on_jetson, see_gpu
 
 RULE = Rule(
     id="torch-cpu-only-build",
@@ -25,6 +25,8 @@ RULE = Rule(
         {"torch.build", "kfd.nodes"},
         {"torch.version", "gpus"},
         {"torch.build"},
+        {"gpus", "torch.available"},
+        {"gpus", "symptom:torch-reports-no-gpu"},
     ),
     proven="synthetic",
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
@@ -32,7 +34,8 @@ RULE = Rule(
     tags=("python", "amd", "nvidia"),
     doc="""## What it finds
 A CPU build of torch in the user's Python, on a machine with an AMD or NVIDIA GPU: by its version, by torch itself, or
-by what PyPI offers for that release on Windows and aarch64 where torch reports no GPU.
+by what PyPI offers for that release on Windows and aarch64 where torch reports no GPU. On a Jetson whose torch sees no
+GPU it is a warning without a version, too: PyTorch's wheels have no code for that GPU.
 
 ## Why it matters
 `torch.cuda.is_available()` is False and "Torch not compiled with CUDA enabled" is raised, whatever the driver is.
@@ -78,6 +81,16 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """One finding, with a fix for each vendor that is there."""
     vendors = _vendors(vendors_there(machine))
     build = build_of(machine, kb)
+    blind = machine.torch.available is False or machine.symptom("torch-reports-no-gpu") is not None
+    if blind and machine.torch.version is None and on_jetson(machine) and not machine.container.inside:
+        yield Finding(
+            summary="torch sees no GPU on this Jetson: PyTorch's wheels do not support it, NVIDIA's do.",
+            severity=Severity.WARNING,
+            subject=Subject(kind="package", id="torch"),
+            evidence=evidence(machine, ("torch.available", "gpus", "os.version")),
+            remedies=(install(machine, "nvidia"),),
+            verify=see_gpu(machine),
+        )
     if not vendors or build is None or build.kind != "cpu":
         return
     names = {"amd": "an AMD", "nvidia": "an NVIDIA"}

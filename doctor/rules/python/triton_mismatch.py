@@ -72,11 +72,6 @@ def _goes_with_torch(machine: Snapshot) -> bool:
     return bool(release(pin)) and held[0].name == "triton" and release(held[0].version) == release(pin)
 
 
-def _of_triton(machine: Snapshot) -> bool:
-    """Whether an error that was seen names Triton."""
-    return any("triton" in f"{s.key} {s.text}".lower() for s in machine.symptoms)
-
-
 def _of_amds_image(machine: Snapshot) -> bool:
     """Whether AMD put the packages together: its image, or a vLLM that was built for ROCm, comes with its triton."""
     vllm = package(machine, "vllm")
@@ -104,7 +99,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     of_pypi = held is not None and release(held.version) == held.version and not own
     if machine.torch.build == "rocm" and held and of_pypi and not of_rocm:
         # Wheels of PyPI have code for AMD's GPUs since 3.0 and often serve: a cause where something of Triton fails.
-        fails = _of_triton(machine)
+        fails = any("triton" in f"{s.key} {s.text}".lower() for s in machine.symptoms)
         yield Finding(
             summary=f"triton {held.version[:20]} from PyPI is installed beside torch for ROCm, which brings its own.",
             severity=Severity.WARNING if fails or not machine.symptoms else Severity.INFO,

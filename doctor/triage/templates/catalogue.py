@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +14,7 @@ from typing import NamedTuple
 from doctor.facts.snapshot import Snapshot
 from doctor.triage.literals import Literals
 from doctor.triage.templates.model import Cause, Template
-from doctor.triage.templates.pattern import normal
+from doctor.triage.templates.pattern import compiled, normal
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -55,23 +56,46 @@ class Hit(NamedTuple):
     text: str
 
 
+_ID = re.compile(r'^id = "([^"]*)"$', re.MULTILINE)
+_TEXT = re.compile(r"^text = (\".*\"|'.*')$", re.MULTILINE)
+
+
+class Templates(Mapping[str, Template]):
+    """The templates by id, in order. A text needs few: of the others no more than id and text is read.
+    Raises ValueError when two share an id."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, str] = {}
+        self._read: dict[str, Template] = {}
+        self.texts: list[str] = []
+        for path in sorted(DATA.glob("*.toml")):
+            for row in path.read_text("utf-8").split("[[template]]\n")[1:]:
+                found, written = _ID.search(row), _TEXT.search(row)
+                if not found or not written:
+                    raise ValueError(f"{path.name}: a template without an id or a text in one line: {row[:60]!r}")
+                key, text = found[1], written[1]
+                if key in self._rows:
+                    raise ValueError(f"{path.name}: template id {key} is used twice")
+                self._rows[key] = row
+                self.texts.append(text[1:-1] if "\\" not in text else tomllib.loads(f"text = {text}")["text"])
+
+    def __getitem__(self, key: str) -> Template:
+        if key not in self._read:
+            self._read[key] = Template.model_validate(tomllib.loads(self._rows[key]))
+        return self._read[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
 class Catalogue:
-    """The templates of a folder, read when first asked. Raises ValueError when two share an id."""
+    """The templates, and which of them a text holds."""
 
-    def __init__(self, folder: Path = DATA) -> None:
-        self.folder = folder
-
-    @cached_property
-    def templates(self) -> dict[str, Template]:
-        """Every template by id."""
-        found: dict[str, Template] = {}
-        for path in sorted(self.folder.glob("*.toml")):
-            for row in tomllib.loads(path.read_text("utf-8"))["template"]:
-                template = Template.model_validate(row)
-                if template.id in found:
-                    raise ValueError(f"{path.name}: template id {template.id} is used twice")
-                found[template.id] = template
-        return found
+    def __init__(self) -> None:
+        self.templates = Templates()
 
     def causes(self, key: str, machine: Snapshot) -> list[Cause]:
         """What an error text points to on this machine; the catalogue's order."""
@@ -100,16 +124,17 @@ class Catalogue:
 
     def _near(self, lines: list[str], seen: set[str]) -> list[Template]:
         """Templates whose longest literal stands in the lines, in the catalogue's order."""
-        near = {key for keys in self._anchors.within("\n".join(lines)) for key in keys} - seen
-        return [template for key, template in self.templates.items() if key in near] if near else []
+        keys, places = self._anchors
+        near = sorted({place for there in places.within("\n".join(lines)) for place in there})
+        return [self.templates[keys[place]] for place in near if keys[place] not in seen]
 
     @cached_property
-    def _anchors(self) -> Literals[list[str]]:
-        """The longest literals, with the ids of their templates."""
-        anchors: dict[str, list[str]] = {}
-        for template in self.templates.values():
-            anchors.setdefault(template.pattern.anchor, []).append(template.id)
-        return Literals(anchors)
+    def _anchors(self) -> tuple[list[str], Literals[list[int]]]:
+        """The ids, and the longest literals with the places of those that have them."""
+        anchors: dict[str, list[int]] = {}
+        for place, text in enumerate(self.templates.texts):
+            anchors.setdefault(compiled(text).anchor, []).append(place)
+        return list(self.templates), Literals(anchors)
 
 
 def _best(plain: list[str], found: Iterable[tuple[int, int]]) -> tuple[int, int] | None:

@@ -30,7 +30,10 @@ def all_faults(rules: Collection[str], package: Path) -> list[str]:
     found = faults(rules)
     if found:
         return found  # a folder that does not load names nothing
-    known = shared().templates
+    try:
+        known = shared().templates
+    except ValueError as fault:
+        return [str(fault)]
     found = [f"{where}: no template is called {key}" for key, where in asked_for(package).items() if key not in known]
     named = [(row.id, row.felt) for row in known_faults.faults()]
     named += [(row.id, row.felt) for row in library_faults.library_faults()]

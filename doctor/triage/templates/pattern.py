@@ -16,6 +16,7 @@ False
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
@@ -158,39 +159,27 @@ def _fits_at_start(hole: Hole, choices: tuple[str, ...], text: str) -> bool:
 def compiled(text: str) -> Pattern:
     """Raises ValueError for a hole of no known kind, two holes side by side, and a text with too little that is
     literal."""
-    pieces = _pieces(text)
+    pieces = tuple(_pieces(text))
     for one, two in itertools.pairwise(pieces):
         if one.hole and two.hole:
             raise ValueError(f"no literal text between two holes: {text!r}")
     literals = [piece.literal for piece in pieces if piece.hole is None]
     if max(map(len, literals), default=0) < LEAST_ANCHOR or sum(map(len, literals)) < LEAST_LITERAL:
         raise ValueError(f"too little literal text (at least {LEAST_LITERAL} characters): {text!r}")
-    return Pattern(tuple(pieces))
+    return Pattern(pieces)
 
 
-def _pieces(text: str) -> list[Piece]:
-    pieces: list[Piece] = []
-    literal = ""
-    at = 0
-    while at < len(text):
-        if text.startswith(("{{", "}}"), at):
-            literal += text[at]
-            at += 2
-        elif text[at] == "{":
-            end = text.find("}", at)
-            if end < 0:
-                raise ValueError(f"a brace that is not closed: {text!r}")
-            if literal:
-                pieces.append(Piece(_literal(literal)))
-            pieces.append(_hole(text[at + 1 : end]))
-            literal = ""
-            at = end + 1
+_PART = re.compile(r"((?:\{\{|[^{])+)|\{([^}]*)(\}?)")
+
+
+def _pieces(text: str) -> Iterator[Piece]:
+    for literal, hole, closed in _PART.findall(text):
+        if literal:
+            yield Piece(_literal(literal.replace("{{", "{").replace("}}", "}")))
+        elif closed:
+            yield _hole(hole)
         else:
-            literal += text[at]
-            at += 1
-    if literal:
-        pieces.append(Piece(_literal(literal)))
-    return pieces
+            raise ValueError(f"a brace that is not closed: {text!r}")
 
 
 def _literal(text: str) -> str:

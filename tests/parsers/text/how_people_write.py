@@ -157,5 +157,11 @@ WRITTEN: tuple[tuple[str, str, object], ...] = (
     ("running inside a container: no", "container.inside", None),
     ("on the host all is well, in the container nothing is", "container.inside", None),
     ("Secure Boot is disabled", "kernel.secure_boot", False),
+    ("after a reboot nouveau is still loaded", "kernel.modules", ["nouveau"]),
+    ("nvidia_uvm isn't loaded on this host", "nvidia_driver.uvm_loaded", False),
+    ("the fabric manager is not running", "nvidia_driver.fabric_manager.running", False),
+    ("automatic NUMA balancing is enabled", "host.numa_balancing", 1),
+    ("the amdgpu module is loaded", "amdgpu_driver.loaded", None),  # for which kernel and GPU it doesn't say
+    ("nouveau is not loaded, I blacklisted it", "kernel.modules", None),
     ("gcc version: 12.1.0", "host.gcc_version", "12.1.0"),
 )

@@ -87,3 +87,9 @@ def test_a_pod_gets_its_group_in_the_manifest_and_nothing_on_the_host() -> None:
     (remedy,) = found(rule, pod)[0].remedies
     assert "supplementalGroups: [109]" in remedy.steps[0].text
     assert "usermod" not in str(remedy)
+
+
+def test_what_is_not_known_of_the_node_is_neither_evidence_nor_summary() -> None:
+    (finding,) = found(rule, read_text([b"rocminfo: Unable to open /dev/kfd read-write: Permission denied\n"]))
+    assert finding.summary == "This account cannot open /dev/kfd."
+    assert [evidence.text for evidence in finding.evidence if "unknown" in evidence.text] == []

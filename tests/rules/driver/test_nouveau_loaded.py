@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from doctor.findings import Severity
 from doctor.rules.driver import nouveau_loaded as rule
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
@@ -33,3 +34,10 @@ def test_no_package_is_named_for_a_gpu_that_the_catalogue_lacks() -> None:
 def test_near_misses_and_unknown() -> None:
     assert told(rule, machines.rtx4090_desktop({"kernel.modules": ["nouveau", "nvidia"]})) == []
     assert found(rule, machines.rtx4090_desktop({f"{GPU}.driver": None})) == []
+
+
+def test_nouveau_is_loaded_and_the_driver_of_the_gpu_is_not_known() -> None:
+    unbound = {f"{GPU}.driver": None, "kernel.modules": ["nouveau"]}
+    (finding,) = found(rule, machines.rtx4090_desktop({**unbound, "nvidia_driver.loaded": None}))
+    assert finding.severity is Severity.WARNING
+    assert found(rule, machines.rtx4090_desktop({**unbound, "nvidia_driver.loaded": True})) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doctor.facts import Snapshot
+from doctor.knowledge import Knowledge
 from doctor.rules.driver import nvidia_driver_too_old as rule
 from doctor.triage.read import read_text
 from tests.knowledge.texts import raised
@@ -168,3 +169,9 @@ def test_a_branch_is_too_old_only_where_all_its_releases_are(branch: str, cuda: 
     build = "cu" + cuda.replace(".", "")
     text = f"torch.cuda.is_available(): False\ntorch==2.9.0+{build}\nNVIDIA driver version: {branch}\n"
     assert bool(found(rule, read_text([text.encode()]))) is old
+
+
+def test_an_error_text_about_a_pascal_card_gets_the_proprietary_modules() -> None:
+    machine = read_text([b'Tesla P40, source=cuda_compat.go:66 msg="NVIDIA driver too old" driver=535\n'])
+    titles = [remedy.title for remedy in rule.advice(machine, Knowledge())]
+    assert titles[0] == "Install the NVIDIA driver (branch 580, proprietary kernel modules)."

@@ -45,3 +45,11 @@ def test_where_the_error_is_of_numpy() -> None:
 def test_a_build_for_a_gpu_ends_the_matter_without_a_gpu_in_sight() -> None:
     assert rule.decides(machines.build({"torch.build": "cuda", "torch.version": "2.12.0+cu130"}), Knowledge())
     assert not rule.decides(machines.build({"torch.build": "cpu", "torch.version": "2.12.0+cpu"}), Knowledge())
+
+
+def test_on_a_jetson_torch_without_a_gpu_needs_nvidias_own_build() -> None:
+    text = "I have a Jetson AGX Orin.\n\n>>> torch.cuda.is_available()\nFalse\n"
+    (finding,) = found(rule, read_text([text.encode()]))
+    assert finding.summary == "torch sees no GPU on this Jetson: PyTorch's wheels do not support it, NVIDIA's do."
+    assert "--index-url" not in str(finding.remedies)
+    assert found(rule, read_text([text.replace("Jetson AGX Orin", "RTX A6000").encode()])) == []
