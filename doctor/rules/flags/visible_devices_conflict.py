@@ -14,8 +14,8 @@ from doctor.rules.lib.advice import STOPS_CONTAINER, step, unset, way
 from doctor.rules.lib.flags_read import evaluated
 from doctor.rules.lib.gpu_identity import of_slurm, strangers
 from doctor.rules.lib.hardware import has_no, nodes_of, vendors_there
+from doctor.rules.lib.pip import python_of
 from doctor.rules.lib.python_packages import package
-from doctor.rules.lib.torch_install import python_of
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge

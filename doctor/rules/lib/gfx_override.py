@@ -11,16 +11,8 @@ from doctor.findings import Expect, Remedy, Scope
 from doctor.knowledge.gfx_support import support_of, wheel_of
 from doctor.knowledge.overrides import override_of
 from doctor.rules.lib.advice import looks, step, way
-from doctor.rules.lib.torch_install import (
-    REPLACES,
-    install,
-    install_torch,
-    python_of,
-    release_of,
-    see_gpu,
-    solved,
-    undo_torch,
-)
+from doctor.rules.lib.pip import python_of
+from doctor.rules.lib.torch_install import REPLACES, install, install_torch, release_of, see_gpu, solved, undo_torch
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge

@@ -13,8 +13,8 @@ from doctor.rules.lib import python_files, python_plugins, run_line
 from doctor.rules.lib.advice import by_hand
 from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.hardware import discrete
+from doctor.rules.lib.pip import python_after
 from doctor.rules.lib.python_packages import below, package, pip_install, release, shown
-from doctor.rules.lib.torch_install import python_of
 from doctor.versions import Dotted
 
 RULE = Rule(
@@ -132,7 +132,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         ),
         evidence=shown(machine, jaxlib, *(differs or foreign)),
         remedies=advice(machine, kb),
-        verify=(python_of(machine), "-c", "import jax; print(jax.devices())"),
+        verify=(python_after(machine), "-c", "import jax; print(jax.devices())"),
     )
 
 

@@ -11,7 +11,7 @@ from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import python_plugins
 from doctor.rules.lib.advice import by_hand
 from doctor.rules.lib.arguments import Knowledge, Profile
-from doctor.rules.lib.python_packages import below, package, pip_install, pip_remove, release, shown
+from doctor.rules.lib.python_packages import below, package, pip_install, release, shown
 from doctor.versions import Dotted
 
 RULE = Rule(
@@ -81,11 +81,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             subject=Subject(kind="package", id="onnxruntime"),
             evidence=shown(machine, plain, gpu),
             remedies=(
-                pip_remove(
+                pip_install(
                     machine,
                     "Remove both ONNX Runtime packages, then install the GPU one again.",
-                    *(plain.name, gpu.name),
-                    then=(gpu.name,),
+                    *("--force-reinstall", "--no-deps", f"{gpu.name}=={gpu.version}"),
+                    remove=(plain.name, gpu.name),
                 ),
             ),
         )

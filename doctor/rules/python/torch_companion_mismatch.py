@@ -10,8 +10,9 @@ from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import python_files
+from doctor.rules.lib.pip import index, python_after
 from doctor.rules.lib.python_packages import pip_install
-from doctor.rules.lib.torch_install import INDEX, python_of, torch_again
+from doctor.rules.lib.torch_install import torch_again
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -188,13 +189,12 @@ def _plain(machine: Snapshot, package: Package, summary: str) -> Finding:
                 package.name,
             ),
         ),
-        verify=(python_of(machine), "-m", "pip", "check"),
+        verify=(python_after(machine), "-m", "pip", "check"),
     )
 
 
 def _finding(machine: Snapshot, package: Package, torch: str, tag: str | None, wanted: str, row: Companions) -> Finding:
-    index = ("--index-url", f"{INDEX}/{tag}") if tag else ()
-    wanted_words = (*index, f"{package.name}=={wanted}", f"torch=={torch}")
+    wanted_words = (*index(tag or ""), f"{package.name}=={wanted}", f"torch=={torch}")
     return Finding(
         summary=f"{package.name} {package.version} does not match torch {torch}, which needs {wanted}.",
         subject=Subject(kind="package", id=package.name),
@@ -205,6 +205,6 @@ def _finding(machine: Snapshot, package: Package, torch: str, tag: str | None, w
         remedies=(
             pip_install(machine, f"Install {package.name} {wanted}, which matches torch {torch}.", *wanted_words),
         ),
-        verify=(python_of(machine), "-m", "pip", "check"),
+        verify=(python_after(machine), "-m", "pip", "check"),
         source=f"{row.source} ({row.as_of})",
     )
