@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Rule, Severity
+from doctor.findings import Finding, Rule, Scope, Severity
 
 
 def unique(findings: Iterable[Finding]) -> list[Finding]:
@@ -47,7 +47,8 @@ def folded(findings: Sequence[Finding]) -> list[Finding]:
     pending = [f for f in findings if f.severity is not Severity.INFO or f.rule in _FAILED]
     named = {rule for f in pending for rule in f.explains if rule != f.rule}
     for finding in sorted(pending, key=lambda f: f.rule in named):
-        cause = next((h for h in heads if finding.rule in _reach(h, pending) and finding.rule != h.rule), None)
+        causes = (h for h in heads if finding.rule in _reach(h, pending) and finding.rule != h.rule)
+        cause = next((h for h in causes if not (finding.subject.kind == "driver" and h.scope in _ABOVE)), None)
         if cause is None and finding.severity is not Severity.INFO:
             heads.append(finding)
         elif cause:
@@ -59,6 +60,8 @@ def folded(findings: Sequence[Finding]) -> list[Finding]:
     ]
 
 
+_ABOVE = (Scope.ENVIRONMENT, Scope.JOB)
+"""What lies above the driver, and cannot be why it fails."""
 _FAILED = ("torch-sees-no-gpu", "framework-sees-no-gpu")
 """Rules that say what failed and not why."""
 _LOUD_IN_TEXT = 2

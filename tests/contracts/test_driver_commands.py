@@ -121,7 +121,7 @@ def test_wsl_gets_no_driver_of_its_own() -> None:
     ],
 )  # fmt: skip
 def test_a_system_is_found_by_its_release(os_id: str, version: str | None, row: str | None) -> None:
-    found = distribution_of((os_id,), version)
+    found = distribution_of(os_id, version)
     assert (found.id if found else None) == row
 
 

@@ -290,7 +290,7 @@ def _left_out(machine: Snapshot, gpus: tuple[Gpu, ...]) -> Iterator[Finding]:
                 ways.command(
                     "Read the kernel log to see why the driver rejected the GPU.",
                     Scope.HOST,
-                    *("journalctl", "-k", "-b", "--grep", "NVRM"),
+                    *("journalctl", "-k", "-b", "--grep", "nvrm"),
                     root=True,
                     vendor="nvidia",
                 ),

@@ -171,7 +171,7 @@ def amdgpu_firmware(machine: Snapshot, title: str = "Install the newest firmware
     manager = host_family(machine)
     package = _FIRMWARE.get(manager or "")
     row = nvidia_packages.distribution(machine)
-    if machine.os.id == "ubuntu" or (row and row.id in ("rhel-8", "rhel-9")):  # they do not split it
+    if machine.os.id == "ubuntu" or (row and (row.codename or row.id in ("rhel-8", "rhel-9"))):  # they do not split it
         package = "linux-firmware"
     elif manager == "dnf" and machine.os.id != "fedora" and not (row and row.id == "rhel-10"):
         package = None

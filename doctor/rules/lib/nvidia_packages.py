@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from doctor.facts import Snapshot
 from doctor.findings import Step
 from doctor.redaction.lazy import Lazy
-from doctor.rules.lib.packages import READ_SUSE, host_family, install, kernel_headers, system_ids
+from doctor.rules.lib.packages import READ_SUSE, host_family, install, kernel_headers
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ def distribution(machine: Snapshot) -> Distribution | None:
     """The row of this host's system; None where it is not listed, or hidden by a container."""
     from doctor.knowledge.distributions import distribution_of
 
-    return distribution_of(system_ids(machine), machine.os.version) if host_family(machine) else None
+    system = machine.os
+    return distribution_of(system.id or "", system.version, system.ubuntu_codename) if host_family(machine) else None
 
 
 def steps(machine: Snapshot, wanted: Wanted) -> Iterator[Step]:
@@ -98,7 +99,7 @@ def lacking(machine: Snapshot, wanted: Wanted) -> str | None:
     if row is None or not row.nvidia or row.manager != "apt" or own_branch(machine, row, wanted):
         return None
     newest = max(row.nvidia, key=lambda name: Dotted(name.partition("-")[0]).numbers)
-    return f"{(machine.os.id or '').capitalize()} {row.version} itself carries {row.nvidia[newest] or newest}"
+    return f"{row.os[0].capitalize()} {row.version} itself carries {row.nvidia[newest] or newest}"
 
 
 def _repository(machine: Snapshot, row: Distribution | None) -> Iterator[Step]:

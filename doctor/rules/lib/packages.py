@@ -23,11 +23,6 @@ _INSTALL: dict[Family, tuple[str, ...]] = {
 }
 
 
-def system_ids(machine: Snapshot) -> tuple[str, ...]:
-    """`ID` of os-release; where that is a family of its own, nothing else: a derivative numbers its releases itself."""
-    return (machine.os.id,) if machine.os.id else ()
-
-
 def family(machine: Snapshot) -> Family | None:
     """The package manager of this system. Inside a container it is the container's, not the host's."""
     words = [machine.os.id or "", *(machine.os.id_like or "").split()]

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Step
+from doctor.redaction.lazy import Lazy
 from doctor.rules.lib.packages import family
 from doctor.versions import Dotted
 
@@ -19,6 +20,7 @@ INDEX = "https://download.pytorch.org/whl"
 """PyTorch's own index of builds, as its installation page names it (pytorch.org, 2026-11-20)."""
 _LABEL = r"cpu|cu\d{3}|rocm\d\.\d{1,2}(?:\.\d)?"
 """Local versions that are names of indexes there."""
+_PIN = Lazy(r"[A-Za-z0-9][\w.-]{0,60}==[\w.!+-]{1,60}")
 _NEW = "gpu-venv"
 _SERVED = "3.12"
 """A Python that every GPU package has wheels for (PyPI, 2026-11-20)."""
@@ -80,10 +82,10 @@ def undo(machine: Snapshot, replaced: Iterable[Package]) -> tuple[Step, ...]:
 def _again(python: str, packages: Iterable[Package]) -> Iterator[Step]:
     labels: dict[str, list[Package]] = {}
     for package in packages:
-        labels.setdefault((package.version or "").partition("+")[2], []).append(package)
+        label = package.version.partition("+")[2]
+        if _PIN.fullmatch(f"{package.name}=={package.version}") and (index(label) or not label):
+            labels.setdefault(label, []).append(package)
     for label, held in labels.items():
-        if label and not index(label):
-            continue  # a build of somebody's own
         alone = ("--no-deps",) if label and all(p.name != "torch" for p in held) else ()
         requirements = (f"{p.name}=={p.version}" for p in held)
         yield _step(
