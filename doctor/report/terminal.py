@@ -18,7 +18,16 @@ from dataclasses import dataclass
 from doctor.findings import Finding, ProfileVerdict, Report, Severity
 from doctor.redaction.secrets import masked
 from doctor.report import details
-from doctor.report.words import clean, cost, headline, layer_signs, machine_line, reader_failures, sureness
+from doctor.report.words import (
+    clean,
+    cost,
+    has_placeholder,
+    headline,
+    layer_signs,
+    machine_line,
+    reader_failures,
+    sureness,
+)
 
 _STYLES = {
     "error": "bold red",
@@ -146,7 +155,9 @@ def _hints(report: Report) -> Iterator[str]:
         yield f"A guess ({sureness(hint.confidence)} confidence): {clean(hint.title)} Please add {hint.ask}."
 
 
-def _finding(finding: Finding, report: Report, look: Look, width: int, verbose: int, above: str | None) -> Iterator[Line]:
+def _finding(
+    finding: Finding, report: Report, look: Look, width: int, verbose: int, above: str | None
+) -> Iterator[Line]:
     """`above`: the rule whose finding above has the same fix."""
     sign = ({"error": "✗", "warning": "!", "info": "i"} if not look.plain else _PLAIN_SIGNS)[finding.severity.value]
     head = f"{sign} {masked(clean(finding.summary))}"
@@ -189,7 +200,8 @@ def _remedies(finding: Finding, width: int) -> Iterator[Line]:
         rest = " " * len(first)
         yield from _block(f"{clean(remedy.title).rstrip('.')} ({cost(remedy)})", first, rest, width)
         for step in remedy.steps:
-            if len(remedy.steps) > 1 or (step.text.rstrip(".") != remedy.title.rstrip(".") and not step.command):
+            differs = step.text.rstrip(".") != remedy.title.rstrip(".")
+            if len(remedy.steps) > 1 or (differs and (not step.command or has_placeholder(step.command))):
                 yield from _block(clean(step.text), rest, rest, width)
             if step.command:
                 yield f"{rest}  {command(step.command)}", "bold"

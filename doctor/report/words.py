@@ -6,7 +6,7 @@ import re
 import shlex
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from doctor.facts import Snapshot
@@ -176,3 +176,11 @@ def gpu_line(machine: Snapshot) -> str:
     rows = (kind.partition("\0") for kind in kinds)
     counts = (f" ×{count}" if count > 1 else "" for count in kinds.values())
     return "; ".join(f"{name}{count}{about}" for (name, _, about), count in zip(rows, counts, strict=True))
+
+
+def has_placeholder(argv: Sequence[str]) -> bool:
+    """Whether a word of the command must be replaced: COMMAND, MANIFEST.yaml, BRANCH."""
+    return any(_PLACEHOLDER.search(word) for word in argv)
+
+
+_PLACEHOLDER = re.compile(r"(?:^|=)[A-Z][A-Z_]{2,}(?:\.yaml)?$")

@@ -163,6 +163,14 @@ def torch_again(machine: Snapshot) -> tuple[str, ...]:
     return ("--force-reinstall", *(index(label) if same else ()), f"torch=={same}" if same else "torch")
 
 
+def run_kernel(machine: Snapshot) -> tuple[str, ...]:
+    """The argv that proves torch has code for the GPU."""
+    return (python_after(machine), "-c", TEST)
+
+
+TEST = 'print(__import__("torch").ones(3, device="cuda").sum())'
+
+
 def see_gpu(machine: Snapshot) -> tuple[str, ...]:
     """The argv that proves torch sees a GPU."""
     return (python_after(machine), "-c", "import torch; print(torch.__version__, torch.cuda.is_available())")

@@ -11,7 +11,7 @@ from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.error_texts import failing
 from doctor.rules.lib.integrated import is_integrated
 from doctor.rules.lib.torch_archs import made_for, no_wheel_serves, runs, too_new_for_wheel, torch_serves
-from doctor.rules.lib.torch_install import install, see_gpu
+from doctor.rules.lib.torch_install import install, run_kernel
 
 RULE = Rule(
     id="torch-missing-gpu-arch",
@@ -91,7 +91,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             remedies=gfx_override.remedies(machine, kb, str(arch))
             if vendor == "amd"
             else (install(machine, "nvidia"),),
-            verify=see_gpu(machine),
+            verify=run_kernel(machine),
             explains=(*RULE.explains, *()),
         )
 
@@ -159,7 +159,7 @@ def _by_release(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             subject=Subject(kind="gpu", id=gpu.key),
             evidence=evidence(machine, ("torch.version", f"gpus[{gpu.key}].arch", f"gpus[{gpu.key}].name")),
             remedies=(install(machine, "nvidia"),),
-            verify=see_gpu(machine),
+            verify=run_kernel(machine),
         )
 
 
