@@ -44,7 +44,7 @@ List rocblas/library in the folder that the error names.
 Install the library package of this GPU's target, or a build that carries it.
 
 ## Fix safety
-Changes the host: do it when no job runs on the node.
+No reboot. Changes packages of this environment only.
 
 ## References
 https://github.com/ROCm/rocBLAS/issues/1339

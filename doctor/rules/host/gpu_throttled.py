@@ -8,7 +8,7 @@ from typing import Literal
 
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu, Sensors
-from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Step, Subject, evidence
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib.advice import step, way
 from doctor.rules.lib.arguments import Knowledge, Profile
@@ -49,7 +49,7 @@ that work is slow: people set it for their power supply.
 Find the GPU that is hotter than its neighbours, and improve the node's cooling or power supply.
 
 ## Fix safety
-Changes the host: do it when no job runs on the node.
+Looking changes nothing. Fans and cables need a node that is powered off.
 
 ## References
 https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html
@@ -57,19 +57,20 @@ https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html
 )
 
 
-def _cool(vendor: Literal["nvidia", "amd"], *look: str) -> Remedy:
+def _cool(vendor: Literal["nvidia", "amd"], *look: str, more: tuple[Step, ...] = ()) -> Remedy:
     return way(
         "Find the GPU that is hot or short of power, and check its airflow, fans and power cables.",
         Scope.HARDWARE,
         step("Show what limits the clocks.", *look),
         step("Compare all GPUs under load: one that is hotter than its neighbours is faulty itself."),
-        step("`HW Power Brake`: the server's power supply asked for it. Check its cables and the BMC's log."),
+        *more,
         vendor=vendor,
     )
 
 
+_BRAKE = step("`HW Power Brake`: the server's power supply asked for it. Check its cables and the BMC's log.")
 REMEDIES = (
-    _cool("nvidia", "nvidia-smi", "-q", "-d", "PERFORMANCE,POWER,TEMPERATURE"),
+    _cool("nvidia", "nvidia-smi", "-q", "-d", "PERFORMANCE,POWER,TEMPERATURE", more=(_BRAKE,)),
     _cool("amd", "amd-smi", "metric", "--power", "--temperature", "--clock"),
 )
 

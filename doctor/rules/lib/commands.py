@@ -212,6 +212,6 @@ _INITRAMFS = {
 def rebuild_modules(machine: Snapshot) -> Remedy:
     """Build all DKMS modules for the running kernel."""
     headers = kernel_headers(machine)
-    build = ("dkms", "autoinstall", "-k", str(machine.kernel.release)) if headers.command else None
+    build = ("dkms", "autoinstall", *(("-k", str(machine.kernel.release)) if headers.command else ()))
     steps = (headers, Step(text="Build the modules.", command=build))
     return way("Build the DKMS modules for the running kernel.", Scope.DRIVER, *steps, root=True)

@@ -40,7 +40,8 @@ def pip_install(machine: Snapshot, title: str, *requirements: str, remove: tuple
     new = refuses_pip(machine)
     if new and any(word.startswith("nvidia-") for word in requirements):
         requirements = torch_again(machine)  # torch loads the libraries of its own environment
-    steps = pip(machine, title, *requirements)
+    unknown = " (RELEASE and LABEL: 2.9.1 and cu128 of torch 2.9.1+cu128)." if "torch==RELEASE" in requirements else ""
+    steps = pip(machine, f"{title.removesuffix('.')}{unknown}" if unknown else title, *requirements)
     if remove and not new:
         argv = (python_of(machine), "-m", "pip", "uninstall", "--yes", *remove)
         steps = (Step(text=f"Remove {' and '.join(remove)}.", command=argv, where="environment"), *steps)

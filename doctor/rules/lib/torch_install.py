@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Expect, Remedy, Scope, Step
-from doctor.rules.lib.pip import index, pip, python_after, refuses_pip, undo
+from doctor.rules.lib.pip import INDEX, index, pip, python_after, refuses_pip, undo
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -158,9 +158,12 @@ def _number(tag: str) -> tuple[int, ...]:
 
 
 def torch_again(machine: Snapshot) -> tuple[str, ...]:
-    """Arguments of `pip install` that install the same torch again, with what it pins."""
+    """Arguments of `pip install` that install the same torch again, with what it pins. PyPI's own builds are for CUDA:
+    where the build is not known, nor is the index."""
     same, label = release_of(machine), (machine.torch.version or "").partition("+")[2]
-    return ("--force-reinstall", *(index(label) if same else ()), f"torch=={same}" if same else "torch")
+    if same and (index(label) or (not label and machine.torch.build == "cuda")):
+        return ("--force-reinstall", *index(label), f"torch=={same}")
+    return ("--force-reinstall", "--index-url", f"{INDEX}/LABEL", "torch==RELEASE")
 
 
 def run_kernel(machine: Snapshot) -> tuple[str, ...]:

@@ -70,7 +70,7 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
         undo="Take the folder off LD_LIBRARY_PATH again.",
     )
     same = torch_again(machine)
-    if "--index-url" not in same:  # pip's own index may have a build for the other vendor
+    if "torch==RELEASE" in same:
         return (where,)
     again = pip_install(machine, "Install torch again with the libraries that its wheel needs.", *same)
     return again, where
