@@ -66,7 +66,7 @@ def steps(machine: Snapshot, wanted: Wanted) -> Iterator[Step]:
     else:
         yield kernel_headers(machine)
         yield from (*dkms_source(machine, row), *_repository(machine, row))
-        yield from _apt(wanted) if manager == "apt" else _dnf(machine, row, wanted)
+        yield from _apt(machine, wanted) if manager == "apt" else _dnf(machine, row, wanted)
 
 
 def dkms_source(machine: Snapshot, row: Distribution | None) -> Iterator[Step]:
@@ -132,15 +132,26 @@ def _package(wanted: Wanted) -> str:
     return "nvidia-open" if wanted.is_open else "cuda-drivers"
 
 
-def _apt(wanted: Wanted) -> Iterator[Step]:
+def _goes_back(machine: Snapshot, wanted: Wanted) -> bool:
+    """Whether a newer branch is here: no package manager takes an older one in its place unasked."""
+    here = Dotted(machine.nvidia_driver.version or "").series(1)
+    return bool(here) and Dotted(wanted.branch) < here
+
+
+def _apt(machine: Snapshot, wanted: Wanted) -> Iterator[Step]:
     yield Step(text="Read the package lists.", command=("apt-get", "update"))
     pin = f"nvidia-driver-pinning-{wanted.branch}"
     yield Step(text=f"Hold the driver on branch {wanted.branch}.", command=install("apt", pin))
-    yield Step(text=f"Install {_package(wanted)}.", command=install("apt", _package(wanted)))
+    back = ("--allow-downgrades",) if _goes_back(machine, wanted) else ()
+    argv = ("apt-get", "install", "--yes", *back, _package(wanted))
+    yield Step(text=f"Install {_package(wanted)}.", command=argv)
 
 
 def _dnf(machine: Snapshot, row: Distribution | None, wanted: Wanted) -> Iterator[Step]:
     branch, newest = wanted.branch, "without this, dnf installs the newest one"
+    if _goes_back(machine, wanted):
+        remove = ("dnf", "remove", "--assumeyes", "nvidia-driver*", "kmod-nvidia*")
+        yield Step(text="Remove the newer driver.", command=remove)
     by_module = row.hold == "module" if row else (machine.os.version or "").partition(".")[0] in ("8", "9")
     if by_module:
         reset = ("dnf", "module", "reset", "--assumeyes", "nvidia-driver")
@@ -156,7 +167,9 @@ def _dnf(machine: Snapshot, row: Distribution | None, wanted: Wanted) -> Iterato
             yield Step(text="Install dnf's plugin that holds versions.", command=plugin)
         lock = ("dnf", "versionlock", *add, f"*nvidia*{branch}*")
         yield Step(text=f"Hold the driver on branch {branch}; {newest}.", command=lock)
-    yield Step(text=f"Install {_package(wanted)}.", command=install("dnf", _package(wanted)))
+    over = ("--allowerasing",) if machine.nvidia_driver.version else ()  # the modules of the other flavour
+    argv = ("dnf", "install", "--assumeyes", *over, _package(wanted))
+    yield Step(text=f"Install {_package(wanted)}.", command=argv)
 
 
 def _suse(machine: Snapshot, row: Distribution | None, wanted: Wanted) -> Iterator[Step]:

@@ -44,7 +44,8 @@ def pip_install(machine: Snapshot, title: str, *requirements: str, remove: tuple
     steps = pip(machine, f"{title.removesuffix('.')}{unknown}" if unknown else title, *requirements)
     if remove and not new:
         argv = (python_of(machine), "-m", "pip", "uninstall", "--yes", *remove)
-        steps = (Step(text=f"Remove {' and '.join(remove)}.", command=argv, where="environment"), *steps)
+        put = steps[0].model_copy(update={"text": f"Install {requirements[-1]}."})
+        steps = (Step(text=f"Remove {' and '.join(remove)}.", command=argv, where="environment"), put)
     replaced = {
         p.name: p
         for word in (*remove, *requirements)

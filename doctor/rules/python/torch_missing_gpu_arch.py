@@ -70,6 +70,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield from _by_release(machine, kb)
     if not archs or not gpus:
         return
+    pasted = run_line.from_text(machine, "torch.version")
     served = [g for g in gpus if runs(g.arch or "", archs) or _overridden(machine, archs, vendor)]
     unserved = {g.arch for g in gpus if g not in served and not (is_integrated(g) and served)}
     for arch in sorted(unserved - {None}, key=str):
@@ -92,7 +93,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             if vendor == "amd"
             else (install(machine, "nvidia"),),
             verify=run_kernel(machine),
-            explains=(*RULE.explains, *()),
+            explains=(*RULE.explains, *(() if pasted else ("amd-gpu-unsupported-by-rocm",))),
         )
 
 

@@ -45,6 +45,9 @@ def test_a_container_with_void_is_recreated() -> None:
     machine = machines.h100_container(edits)
     (finding,) = found(visible_devices_conflict, machine)
     assert finding.remedies[0].title.startswith("Recreate the container")
+    assert finding.remedies[0].steps[-1].command == ("docker", "run", "--gpus", "all", "IMAGE")
+    (finding,) = found(visible_devices_conflict, machines.h100_container(edits | {"container.engine": "podman"}))
+    assert (finding.remedies[0].steps[-1].command or ())[:2] == ("podman", "run")
     assert "env" not in [step.command[0] for step in finding.remedies[0].steps if step.command]
 
 
