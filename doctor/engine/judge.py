@@ -219,7 +219,7 @@ def _finished(finding: Finding, rule: Rule, profile: Profile | None, machine: Sn
             "severity": severity,
             "fingerprint": fingerprint(rule.id, finding.subject),
             "explains": finding.explains if "explains" in finding.model_fields_set else tuple(rule.explains),
-            "why": finding.why or _why(rule),
+            "why": finding.why or _first_sentence(rule.doc),
             "scope": finding.scope or rule.scope,
             "action": finding.action or rule.action,
             "remedies": remedies_of(finding, machine),
@@ -234,11 +234,6 @@ def _first_sentence(doc: str) -> str:
     text = " ".join(after.split())
     end = text.find(". ")
     return text[: end + 1] if end > 0 else text
-
-
-def _why(rule: Rule) -> str:
-    """The first sentence of what the rule's page says of why it matters."""
-    return _first_sentence(rule.doc)
 
 
 def _within_bounds(finding: Finding, rule: Rule, profile: Profile | None, machine: Snapshot) -> bool:

@@ -116,7 +116,7 @@ def _lines(report: Report, look: Look, verbose: int) -> Iterator[Line]:
     width = max(look.width, _MIN_WIDTH)
     counted = [f for f in report.findings if not f.explained_by]
     yield from _block(machine_line(report), "", "  ", width, "bold")
-    shown = [f for f in counted if verbose or f.severity is not Severity.INFO or not _is_remark(f)]
+    shown = [f for f in counted if verbose or f.severity is not Severity.INFO or f.remedies or f.ask is not None]
     seen: dict[str, str] = {}
     guesses = [f for f in shown if f.suspect and f.severity is Severity.INFO and f.basis == "symptom"]
     briefly = [] if verbose else guesses if shown != guesses else guesses[1:]
@@ -143,10 +143,6 @@ def _lines(report: Report, look: Look, verbose: int) -> Iterator[Line]:
 def _advice(finding: Finding) -> str:
     """What two findings have in common that need the same fix, each for its own subject."""
     return repr(finding.remedies).replace(finding.subject.id, "") if finding.remedies else finding.fingerprint
-
-
-def _is_remark(finding: Finding) -> bool:
-    return not finding.remedies and finding.ask is None
 
 
 def _hints(report: Report) -> Iterator[str]:

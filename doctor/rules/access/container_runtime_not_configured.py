@@ -133,7 +133,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     yield from _set_up(machine, kb)
     box = machine.container
     meant = run_line.vendors_meant(machine)
-    if run_line.apart(machine) or meant == {"amd"} or _by_cdi(machine):
+    by_cdi = any("nvidia.com/" in device for device in run_line.options(machine, "--device"))
+    if run_line.apart(machine) or meant == {"amd"} or by_cdi:
         return
     if box.toolkit_installed is False:
         yield _finding(machine, kb, "NVIDIA's container toolkit is not installed.", "container.toolkit_installed")
@@ -150,10 +151,6 @@ def _pods_run_under_it(machine: Snapshot) -> bool:
     if machine.container.engine == "kubernetes":
         return "nvidia" not in run_line.options(machine, "--runtime")
     return False
-
-
-def _by_cdi(machine: Snapshot) -> bool:
-    return any("nvidia.com/" in device for device in run_line.options(machine, "--device"))
 
 
 def _wanted(machine: Snapshot) -> bool:

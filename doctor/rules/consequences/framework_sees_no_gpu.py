@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Finding, Layer, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib import presence, run_line
-from doctor.rules.lib.advice import looks, step, way
+from doctor.rules.lib.advice import kernel_log, step, way
 from doctor.rules.lib.arguments import Knowledge, Profile
 
 RULE = Rule(
@@ -79,13 +79,6 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         evidence=evidence(
             machine, ("nvidia_driver.nvml_error", "nvidia_driver.nvml_gpus", "nvidia_driver.smi_error", "gpus")
         ),
-        remedies=(
-            looks(
-                "Read what the driver logged.",
-                *("journalctl", "-k", "-b", "--grep", "nvrm"),
-                root=True,
-                vendor="nvidia",
-            ),
-        ),
+        remedies=(kernel_log("Read what the driver logged.", "nvrm", "nvidia"),),
         verify=("nvidia-smi", "-L"),
     )

@@ -90,7 +90,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if machine.amdgpu_driver.loaded is False and not owned and not machine.kfd.present and not reached:
         yield _absent(machine, kb, free)
         return
-    if machine.amdgpu_driver.loaded is None and not owned and not reached and _no_mode_setting(machine):
+    if machine.amdgpu_driver.loaded is None and not owned and not reached and _kept_out_by(machine) == "nomodeset":
         yield Finding(
             severity=Severity.WARNING,
             summary="The kernel option nomodeset keeps amdgpu from loading.",
@@ -114,10 +114,6 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 ways.way("Boot a kernel that is built with CONFIG_HSA_AMD.", Scope.DRIVER, root=True, reboot=True),
             ),
         )
-
-
-def _no_mode_setting(machine: Snapshot) -> bool:
-    return _kept_out_by(machine) == "nomodeset"
 
 
 def _kept_out_by(machine: Snapshot) -> str | None:
@@ -181,13 +177,7 @@ def _left_out(machine: Snapshot, gpus: tuple[Gpu, ...]) -> Iterator[Finding]:
             ),
             remedies=(
                 *((commands.amdgpu_firmware(machine),) if firmware else ()),
-                ways.command(
-                    "Read the kernel log to see why the driver rejected the GPU.",
-                    Scope.HOST,
-                    *("journalctl", "-k", "-b", "--grep", "amdgpu"),
-                    root=True,
-                    vendor="amd",
-                ),
+                ways.kernel_log("Read the kernel log to see why the driver rejected the GPU.", "amdgpu", "amd"),
             ),
         )
 
@@ -207,14 +197,7 @@ def _not_in_kfd(machine: Snapshot, gpus: tuple[Gpu, ...]) -> Iterator[Finding]:
                     *evidence(machine, (f"gpus[{gpu.key}].driver", "kfd.nodes")),
                     *_logged(machine, "amdgpu-init-failed", of=gpu)[:2],
                 ),
-                remedies=(
-                    ways.looks(
-                        "Read the kernel log for what KFD says of it.",
-                        *("journalctl", "-k", "-b", "--grep", "kfd"),
-                        root=True,
-                        vendor="amd",
-                    ),
-                ),
+                remedies=(ways.kernel_log("Read the kernel log for what KFD says of it.", "kfd", "amd"),),
             )
 
 

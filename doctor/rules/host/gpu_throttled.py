@@ -122,19 +122,16 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         held = _held(sensors.throttle_reasons or ())
         capped = bool(limit and default and limit < _LOW_CAP * default)
         hot = _held_by_heat(sensors)
+        pasted = from_text(machine, f"gpus[{gpu.key}].sensors.power_limit_w")
         if not held and not capped and not hot:
             continue
         yield Finding(
-            severity=Severity.WARNING if held or hot or minded or not _pasted(machine, gpu) else Severity.INFO,
+            severity=Severity.INFO if pasted and not (held or hot or minded) else Severity.WARNING,
             summary=_summary(gpu, held, hot),
             subject=Subject(kind="gpu", id=gpu.key),
             evidence=evidence(machine, [f"gpus[{gpu.key}].sensors.{n}" for n in _SHOWN]),
             remedies=_remedies(gpu, capped),
         )
-
-
-def _pasted(machine: Snapshot, gpu: Gpu) -> bool:
-    return from_text(machine, f"gpus[{gpu.key}].sensors.power_limit_w")
 
 
 def _summary(gpu: Gpu, held: bool, hot: bool) -> str:

@@ -91,11 +91,6 @@ _NO_CODE = ("torch-missing-gpu-arch", "library-missing-gpu-arch")
 """What programs say of the integrated GPU, where ROCm lists the card."""
 
 
-def _crash(machine: Snapshot) -> Symptom | None:
-    """How programs break that have no code for a GPU."""
-    return machine.symptom(*_CRASHES)
-
-
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding where ROCm lists both kinds and nothing chooses between them."""
     small, cards = integrated(machine), discrete(machine)
@@ -104,7 +99,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if not small:
         yield from _of_processor(machine, cards)
         return
-    crash = _crash(machine)
+    crash = machine.symptom(*_CRASHES)
     lacks = machine.symptom("rocblas-tensile-missing")
     for_it = lacks is not None and small[0].arch is not None and small[0].arch in lacks.text
     crash = crash or (lacks if for_it else None)

@@ -25,6 +25,7 @@ LOOKS = frozenset(
 STARTERS = frozenset(("env", "docker", "podman", "sbatch", "srun", "apptainer", "compute-sanitizer"))
 """Commands that start a program of yours another way: nothing lasts but what that program does."""
 _PYTHON = Lazy(r"(?:^|/)python3?(?:\.\d{1,2})?$")
+_MADE_OF_FILES = ("dracut", "update-initramfs", "mkinitcpio", "update-grub", "grub-mkconfig", "ldconfig")
 _GONE = "This cannot be undone."
 
 
@@ -223,14 +224,6 @@ def _ctk(rest: Words, _machine: Snapshot) -> Words | str:
     return "Remove the links in /dev/char that point to nvidia nodes." if "create-dev-char-symlinks" in rest else _GONE
 
 
-def _mokutil(rest: Words, _machine: Snapshot) -> Words | str:
-    return ("mokutil", "--delete", rest[-1]) if rest[:1] == ("--import",) else _GONE
-
-
-def _again(_rest: Words, _machine: Snapshot) -> Words | str:
-    return "Run it again after the old files are back."
-
-
 def _grubby(rest: Words, _machine: Snapshot) -> Words | str:
     swapped = tuple(w.replace("--args=", "--remove-args=", 1) if w.startswith("--args=") else w for w in rest)
     return ("grubby", *swapped)
@@ -239,8 +232,7 @@ def _grubby(rest: Words, _machine: Snapshot) -> Words | str:
 _UNDO: dict[str, Callable[[Words, Snapshot], Words | str]] = {
     "systemctl": _systemctl,
     "modprobe": _modprobe,
-    **dict.fromkeys(("dracut", "update-initramfs", "mkinitcpio", "update-grub", "grub-mkconfig"), _again),
-    "ldconfig": lambda _rest, _m: "Run ldconfig again after the files are back.",
+    **dict.fromkeys(_MADE_OF_FILES, lambda _rest, _m: "Run it again after the old files are back."),
     "sysctl": _sysctl,
     "nvidia-smi": _nvidia_smi,
     "usermod": _usermod,
@@ -250,7 +242,7 @@ _UNDO: dict[str, Callable[[Words, Snapshot], Words | str]] = {
     "zypper": _packages("zypper"),
     "pacman": _packages("pacman"),
     "dnf": _dnf,
-    "mokutil": _mokutil,
+    "mokutil": lambda rest, _m: ("mokutil", "--delete", rest[-1]) if rest[:1] == ("--import",) else _GONE,
     "grubby": _grubby,
     "sh": lambda rest, _m: ("rm", rest[-1].rpartition(" > ")[2]),
     "snap": lambda rest, _m: ("snap", "install", *rest[1:]),

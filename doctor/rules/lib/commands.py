@@ -124,16 +124,9 @@ def _of_cloud(machine: Snapshot) -> tuple[Step, ...]:
 def _driver(
     title: str, steps: tuple[Step, ...], machine: Snapshot, system: str | None, keeps: tuple[str, ...] = ()
 ) -> Remedy:
-    return Remedy.model_validate(
-        {
-            **_WITH_REBOOT, "title": title, "scope": Scope.DRIVER, "steps": steps, "for": system, "keeps": keeps,
-            "vendor": "nvidia",
-            "undo": (Step(text=_BACK if machine.nvidia_driver.version else _REMOVE),),
-        }
-    )  # fmt: skip
-
-
-_BACK, _REMOVE = "Install the old branch again the same way, then reboot.", "Remove these packages, then reboot."
+    back, remove = "Install the old branch again the same way, then reboot.", "Remove these packages, then reboot."
+    undo = (Step(text=back if machine.nvidia_driver.version else remove),)
+    return way(title, Scope.DRIVER, *steps, for_=system, keeps=keeps, vendor="nvidia", undo=undo, **_WITH_REBOOT)
 
 
 def amdgpu_driver(machine: Snapshot) -> tuple[Remedy, ...]:
@@ -141,16 +134,11 @@ def amdgpu_driver(machine: Snapshot) -> tuple[Remedy, ...]:
     manager = host_family(machine)
     row = nvidia_packages.distribution(machine)
     if (row.amd_repository if row else manager != "pacman") and (argv := install(manager, "amdgpu-dkms")):
-        release = _amdgpu_release(machine)
-        back = undo_of(argv, machine)
-        whole = {
-            "title": f"Install AMD's driver package amdgpu-dkms {release}.",
-            **_WITH_REBOOT, "scope": Scope.DRIVER, "vendor": "amd",
-            "steps": (*repositories.amdgpu(machine, release), Step(text="Install amdgpu-dkms.", command=argv), REBOOT),
-            "for": machine.os.name or machine.os.id,
-            "undo": (back, reboot("Reboot into the kernel's own driver.")),
-        }  # fmt: skip
-        return (Remedy.model_validate(whole),)
+        release, system = _amdgpu_release(machine), machine.os.name or machine.os.id
+        steps = (*repositories.amdgpu(machine, release), Step(text="Install amdgpu-dkms.", command=argv), REBOOT)
+        title = f"Install AMD's driver package amdgpu-dkms {release}."
+        undo = (undo_of(argv, machine), reboot("Reboot into the kernel's own driver."))
+        return (way(title, Scope.DRIVER, *steps, for_=system, vendor="amd", undo=undo, **_WITH_REBOOT),)
     return (amdgpu_firmware(machine, "Install the kernel's amdgpu module and the GPU's firmware"),)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Severity, Subject
 from doctor.redaction.lazy import Lazy
@@ -25,7 +24,7 @@ def another_copy(machine: Snapshot) -> Iterator[Finding]:
         if not symptom or not match:
             continue
         name, release = (match[1] or match[3]).lower(), match[2] or match[4]
-        wheel = next((w for cuda in ("11", "12", "13") if (w := _wheel(machine, name, cuda))), None)
+        wheel = next((w for cuda in ("11", "12", "13") if (w := package(machine, f"nvidia-{name}-cu{cuda}"))), None)
         if wheel and _older(release, wheel.version):
             yield Finding(
                 summary=f"The program found an older {match[1] or match[3]} than the wheel {wheel.name}: another copy.",
@@ -35,10 +34,6 @@ def another_copy(machine: Snapshot) -> Iterator[Finding]:
                 evidence=(Evidence(text=symptom.text, source=symptom.source), *shown(machine, wheel)),
             )
             return
-
-
-def _wheel(machine: Snapshot, name: str, cuda: str) -> Package | None:
-    return package(machine, f"nvidia-{name}-cu{cuda}")
 
 
 def _older(found: str, wheel: str) -> bool:

@@ -54,9 +54,6 @@ one.
 ## Fix
 Install the wheel built for this torch, or build the extension in this environment.
 
-## Fix safety
-No reboot. Changes packages of this environment only.
-
 ## References
 https://github.com/Dao-AILab/flash-attention#installation-and-features
 """,

@@ -58,9 +58,6 @@ information: its libraries have other names.
 ## Fix
 Keep one copy: unset LD_LIBRARY_PATH for this program, or remove the package of the other CUDA.
 
-## Fix safety
-No reboot. Changes packages of this environment only.
-
 ## References
 https://man7.org/linux/man-pages/man8/ld.so.8.html
 """,

@@ -46,9 +46,6 @@ the framework's own rule reports it. The driver's own libraries do not count.
 Install the package that contains the library, in the release that the error names, or add its folder to the library
 path.
 
-## Fix safety
-No reboot. Changes packages of this environment only.
-
 ## References
 https://man7.org/linux/man-pages/man8/ld.so.8.html
 """,

@@ -47,9 +47,6 @@ incomplete, because the text shows JAX's own list of GPUs or an XLA error on a G
 ## Fix
 Install the plugin and its pjrt package in jaxlib's release.
 
-## Fix safety
-No reboot. Changes packages of this environment only.
-
 ## References
 https://docs.jax.dev/en/latest/installation.html
 """,

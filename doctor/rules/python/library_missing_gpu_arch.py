@@ -54,9 +54,6 @@ one.
 ## Fix
 Install a release built for this GPU, build it from source, or choose another backend.
 
-## Fix safety
-No reboot. Changes packages of this environment only.
-
 ## References
 docs.nvidia.com/cuda/cuda-runtime-api, cudaErrorNoKernelImageForDevice
 """,

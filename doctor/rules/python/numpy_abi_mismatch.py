@@ -39,9 +39,6 @@ The frameworks' releases support NumPy 2, or NumPy is 1.x, and no error message 
 ## Fix
 Install NumPy 1.26, or a torch of 2.3 or newer.
 
-## Fix safety
-No reboot. Changes packages of this environment only.
-
 ## References
 https://numpy.org/devdocs/numpy_2_0_migration_guide.html
 """,

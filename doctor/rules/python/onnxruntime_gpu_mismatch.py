@@ -44,9 +44,6 @@ CUDA package beside only AMD GPUs, or an empty placeholder package, does not cou
 ## Fix
 Keep one package: onnxruntime-gpu for CUDA, the MIGraphX or ROCm build for AMD, for the installed CUDA or ROCm.
 
-## Fix safety
-No reboot. Changes packages of this environment only.
-
 ## References
 https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html#requirements
 """,

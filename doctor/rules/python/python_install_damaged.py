@@ -49,9 +49,6 @@ modules or metadata too.
 ## Fix
 Install the package again, in the same version.
 
-## Fix safety
-No reboot. Changes packages of this environment only.
-
 ## References
 https://packaging.python.org/en/latest/specifications/recording-installed-packages/
 """,

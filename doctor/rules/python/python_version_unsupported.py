@@ -48,9 +48,6 @@ CUDA or ROCm for which the requested torch was never built: that index has none 
 ## Fix
 Create an environment with a Python that the release has wheels for.
 
-## Fix safety
-No reboot. Changes packages of this environment only.
-
 ## References
 https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/
 """,

@@ -43,9 +43,6 @@ without a suffix, built for their torch.
 ## Fix
 Install the triton that this torch pins.
 
-## Fix safety
-No reboot. Changes packages of this environment only.
-
 ## References
 Requirement lines in the published metadata of torch (2026-11-20)
 """,

@@ -62,7 +62,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             _FIELDS
         ):
             continue
-        other = next((o for o in origin.others if _is_tool(o.source)), None)
+        other = next((o for o in origin.others if any(tool in o.source for tool in _TOOLS)), None)
         if other is None or not origin.source.startswith("file:"):
             continue
         yield Finding(
@@ -72,7 +72,3 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             evidence=(*evidence(machine, (name,)), Evidence(text=f"{name} = {other.value}", source=other.source)),
             ask="the output of both, taken in the same minute",
         )
-
-
-def _is_tool(source: str) -> bool:
-    return any(tool in source for tool in _TOOLS)
