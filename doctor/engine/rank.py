@@ -48,7 +48,8 @@ def folded(findings: Sequence[Finding]) -> list[Finding]:
     named = {rule for f in pending for rule in f.explains if rule != f.rule}
     for finding in sorted(pending, key=lambda f: f.rule in named):
         causes = (h for h in heads if finding.rule in _reach(h, pending) and finding.rule != h.rule)
-        cause = next((h for h in causes if not (finding.subject.kind == "driver" and h.scope in _ABOVE)), None)
+        above = finding.subject.kind == "driver"  # what is wrong with an environment does not break a driver
+        cause = next((h for h in causes if not (above and h.scope is Scope.ENVIRONMENT)), None)
         if cause is None and finding.severity is not Severity.INFO:
             heads.append(finding)
         elif cause:
@@ -60,8 +61,6 @@ def folded(findings: Sequence[Finding]) -> list[Finding]:
     ]
 
 
-_ABOVE = (Scope.ENVIRONMENT, Scope.JOB)
-"""What lies above the driver, and cannot be why it fails."""
 _FAILED = ("torch-sees-no-gpu", "framework-sees-no-gpu")
 """Rules that say what failed and not why."""
 _LOUD_IN_TEXT = 2

@@ -140,8 +140,10 @@ class _Plan:
             yield _comment(f"{reason}: {line}")
         else:
             self.done.add(line)
-            if undo := undo_of(argv, self.machine):
-                yield _comment(f"undo: {_quoted(undo.command) if undo.command else undo.text}")
+            undo = undo_of(argv, self.machine)
+            known = remedy.undo if step.where == "environment" else ()  # what was there is known to the remedy
+            for back in (known or (undo,)) if undo else ():
+                yield _comment(f"undo: {_quoted(back.command) if back.command else back.text}")
             if "$" in line:  # for the inner shell, or for the file that it writes
                 yield "# shellcheck disable=SC2016"
             yield f"{'as_root' if remedy.root else 'run'} {line}"
