@@ -32,7 +32,8 @@ def judge_pasted(pasted: Pasted, kb: Knowledge, source: str | None = None) -> Re
         machine = machine.model_copy(update={"lost_variables": of_scripts(pasted.scripts)})
     report = judge(machine, kb, source=source)
     complains = pasted.guess.report >= REPORT_FROM
-    findings = report.findings if complains else tuple(_quiet(f) for f in report.findings if f.basis != "symptom")
+    quiet = (f.model_copy(update={"severity": Severity.INFO}) for f in report.findings if f.basis != "symptom")
+    findings = report.findings if complains else tuple(quiet)
     rules = {check.rule.id: check.rule for check in registry.checks()}
     findings = tuple(_asking(f, rules.get(f.rule), pasted.machine) for f in findings)
     named = {f.rule for f in findings if f.severity is not Severity.INFO}
@@ -61,10 +62,6 @@ def _asking(finding: Finding, rule: Rule | None, machine: Snapshot) -> Finding:
     if finding.ask or rule is None or finding.basis == "both" or finding.severity is Severity.INFO:
         return finding
     return finding.model_copy(update={"ask": missing_for(rule, machine)})
-
-
-def _quiet(finding: Finding) -> Finding:
-    return finding.model_copy(update={"severity": Severity.INFO})
 
 
 def _calm(report: Report) -> str:

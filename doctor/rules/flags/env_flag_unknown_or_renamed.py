@@ -88,7 +88,7 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         pasted = run_line.from_text(machine, "environment") and not off
         missed = _felt(machine, name) if gone and pasted else ()
         if meant is not None and not gone:
-            missed = _MENDS.get(meant, ()) if _fails_for_want(machine, meant) else ()
+            missed = _MENDS.get(meant, ()) if pointing_to(machine, *_MENDS.get(meant, ())) else ()
         hides = not gone and meant is not None and meant.endswith(_HIDES)
         if why:
             yield Finding(
@@ -117,11 +117,6 @@ _MENDS = {
     ),
 }
 """Reported if the intended variable is not set: with a typo in its name it has no effect."""
-
-
-def _fails_for_want(machine: Snapshot, meant: str) -> bool:
-    """Whether an error text points to what the variable that was meant would have fixed."""
-    return pointing_to(machine, *_MENDS.get(meant, ())) is not None
 
 
 def _felt(machine: Snapshot, name: str) -> tuple[str, ...]:

@@ -159,7 +159,9 @@ def amdgpu_firmware(machine: Snapshot, title: str = "Install the newest firmware
     manager = host_family(machine)
     package = _FIRMWARE.get(manager or "")
     row = nvidia_packages.distribution(machine)
-    if machine.os.id == "ubuntu" or (row and (row.codename or row.id in ("rhel-8", "rhel-9"))):  # they do not split it
+    if machine.os.id == "ubuntu" or (
+        row and ("ubuntu" in row.os or row.id in ("rhel-8", "rhel-9"))
+    ):  # they do not split it
         package = "linux-firmware"
     elif manager == "dnf" and machine.os.id != "fedora" and not (row and row.id == "rhel-10"):
         package = None
@@ -168,6 +170,8 @@ def amdgpu_firmware(machine: Snapshot, title: str = "Install the newest firmware
     return way(
         f"{title}{' on the host' if in_container(machine) else ''}, then reboot.",
         Scope.DRIVER,
+        *(nvidia_packages.non_free(row, "non-free-firmware") if argv else ()),
+        *((Step(text="Read the package lists.", command=("apt-get", "update")),) if manager == "apt" else ()),
         *(Step(text=text, command=argv), initramfs(machine), REBOOT),
         **_WITH_REBOOT,
         vendor="amd",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from doctor.facts import Snapshot
 from doctor.findings import Step
 from doctor.redaction.lazy import Lazy
+from doctor.rules.lib.advice import writes
 from doctor.rules.lib.packages import READ_SUSE, host_family, install, kernel_headers
 from doctor.versions import Dotted
 
@@ -57,6 +58,7 @@ def steps(machine: Snapshot, wanted: Wanted) -> Iterator[Step]:
         name = row.package or f"nvidia-driver-{own}{'-open' if wanted.is_open else ''}"
         version = row.nvidia[own]
         dated = f" ({version} as of {row.as_of})" if version else ""
+        yield from non_free(row, "contrib non-free non-free-firmware")
         yield Step(text="Read the package lists.", command=("apt-get", "update"))
         yield Step(text=f"Install {name}{dated}.", command=install(manager, name))
     elif manager == "pacman":
@@ -67,6 +69,14 @@ def steps(machine: Snapshot, wanted: Wanted) -> Iterator[Step]:
         yield kernel_headers(machine)
         yield from (*dkms_source(machine, row), *_repository(machine, row))
         yield from _apt(machine, wanted) if manager == "apt" else _dnf(machine, row, wanted)
+
+
+def non_free(row: Distribution | None, components: str) -> Iterator[Step]:
+    """Debian keeps the vendors' packages in components that not every system has (wiki.debian.org/SourcesList)."""
+    if row and row.codename and "debian" in row.os:
+        held = components if row.version != "11" else "contrib non-free"
+        line = f"deb https://deb.debian.org/debian {row.codename} {held}"
+        yield writes("/etc/apt/sources.list.d/non-free.list", line)
 
 
 def dkms_source(machine: Snapshot, row: Distribution | None) -> Iterator[Step]:
