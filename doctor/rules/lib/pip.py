@@ -66,8 +66,9 @@ def pip(machine: Snapshot, text: str, *words: str) -> tuple[Step, ...]:
         make = f"Create {_NEW}, an environment with its own Python (uv: https://docs.astral.sh/uv/)."
         install = ("uv", "pip", "install", "--python", _NEW)
         return _step(make, "uv", "venv", "--python", _SERVED, _NEW), _step(fill, *install, *words)
-    needs = " Debian and Ubuntu need the package python3-venv for it." if family(machine) == "apt" else ""
-    make = f"Create {_NEW}, an environment on top of the system's Python, which refuses pip.{needs}"
+    apart = family(machine) == "apt" and python_of(machine).startswith("/usr/bin/")
+    needs = " It needs the package python3-venv." if apart else ""
+    make = f"Create {_NEW}, an environment on top of this Python, which refuses pip.{needs}"
     create = (python_of(machine), "-m", "venv", "--system-site-packages", _NEW)
     return _step(make, *create), _step(fill, f"{_NEW}/bin/python", "-m", "pip", "install", *words)
 
