@@ -62,3 +62,26 @@ class ToolError(DoctorError):
 
 class ParserError(DoctorError):
     """A text is not in the format of its parser. Never means that the thing described is absent."""
+
+
+def in_plain_words(message: str) -> str:
+    """What pydantic says of a value, as a person would.
+
+    >>> in_plain_words("Input should be a valid integer, unable to parse string as an integer")
+    'expected whole number'
+    >>> in_plain_words("Input should be greater than or equal to 0"), in_plain_words("Field required")
+    ('expected at least 0', 'is missing')
+    """
+    before, given, wanted = message.partition("Input should be ")
+    if not given:
+        return _SAID.get(message, message.removeprefix("Value error, "))
+    for theirs, ours in _WORDS:
+        wanted = wanted.replace(theirs, ours)
+    return f"{before}expected {wanted.partition(', unable to parse')[0]}"
+
+
+_SAID = {"Field required": "is missing", "Extra inputs are not permitted": "is not a key here"}
+_WORDS = (
+    ("a valid ", ""), ("tuple", "list"), ("dictionary", "table"), ("string", "text"), ("integer", "whole number"),
+    ("greater than or equal to", "at least"), ("less than or equal to", "at most"),
+)  # fmt: skip

@@ -212,10 +212,24 @@ class Rule:
     layer: Layer | None = None
     """The part of the stack that it speaks of; None for tuning and measurements."""
 
+    @property
+    def page(self) -> str:
+        """`doc`, with the safety of its fixes where the scope alone says it."""
+        if "## Fix safety" in self.doc:
+            return self.doc
+        head, references, rest = self.doc.partition("## References")
+        return f"{head}## Fix safety\n{_SAFETY[self.scope]}\n\n{references}{rest}"
+
     @cached_property
     def alternatives(self) -> tuple[tuple[str, ...], ...]:
         """The alternatives of `needs`, the names of each in order."""
         return tuple(tuple(sorted(names)) for names in self.needs)
+
+
+_SAFETY = {
+    Scope.ENVIRONMENT: "No reboot. Changes packages of this environment only.",
+    Scope.JOB: "Applies to programs started afterwards.",
+}
 
 
 class Unchecked(_Frozen):

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from doctor.errors import DataFileError, InputError
+from doctor.errors import DataFileError, InputError, in_plain_words
 from doctor.knowledge import store
 from doctor.knowledge.tables import TABLES, Table, named
 from doctor.system.given import read_given_bytes
@@ -169,7 +169,7 @@ def _faults(tables: dict[str, Any]) -> Iterator[str]:
 
 
 def faults_of(kind: Table, rows: dict[str, Any]) -> Iterator[str]:
-    """The faults of a table's entries: `xids.79.action: Input should be a valid string`."""
+    """The faults of a table's entries: `xids.79.action: expected text`."""
     from pydantic import ValidationError
 
     model, shown = kind.entry_type(), 0
@@ -178,7 +178,7 @@ def faults_of(kind: Table, rows: dict[str, Any]) -> Iterator[str]:
             entry = model.model_validate(row)
             wrong = [] if entry.source.strip() and entry.as_of.strip() else ["source and as_of: empty"]
         except ValidationError as error:
-            wrong = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
+            wrong = [f"{'.'.join(map(str, e['loc']))}: {in_plain_words(e['msg'])}" for e in error.errors()]
         for fault in wrong:
             if shown < _FAULTS:
                 yield f"{kind.name}.{key}.{fault}"

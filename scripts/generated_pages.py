@@ -133,7 +133,7 @@ def _catalogue() -> str:
     parts = [_CATALOGUE, "| rule | severity | tested | what |\n|--|--|--|--|\n" + "\n".join(rows) + "\n"]
     for area, pairs in groupby(found, key=lambda pair: pair[0]):
         parts.append(f"## {_AREAS.get(area, area)}\n")
-        parts += [f"### {r.id}\n\n{_about(r)}\n\n{r.doc.strip().replace('## ', '#### ')}\n" for _, r in pairs]
+        parts += [f"### {r.id}\n\n{_about(r)}\n\n{r.page.strip().replace('## ', '#### ')}\n" for _, r in pairs]
     return "\n".join(parts)
 
 
@@ -146,4 +146,4 @@ def _page(rule: Rule) -> str:
     about = f"{rule.title} Severity: {rule.severity.value}. Tested {TESTED[rule.proven]}."
     explains = f"\n\nExplains: {', '.join(f'[{r}]({r}.md)' for r in rule.explains)}." if rule.explains else ""
     back = f"[All rules](../rules-catalogue.md#{rule.id}). `doctor explain {rule.id}` prints this page."
-    return f"# {rule.id}\n\n{about}{explains}\n\n{rule.doc.strip()}\n\n{back}\n"
+    return f"# {rule.id}\n\n{about}{explains}\n\n{rule.page.strip()}\n\n{back}\n"

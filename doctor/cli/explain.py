@@ -32,7 +32,7 @@ def explain(rule: Annotated[str, typer.Argument(help="The id of a rule; `doctor 
         raise InputError(f"no rule {rule!r}; {hint}")
     found, width = rules[rule].rule, min(shutil.get_terminal_size((100, 24)).columns, 100)
     head = f"# {found.id}\n\n{found.title} ({found.severity.value}; tested {TESTED[found.proven]})\n\n"
-    page, references, rest = found.doc.strip().partition("## References")
+    page, references, rest = found.page.strip().partition("## References")
     parts = [fill(head + page.strip(), width), _commands(rules[rule], width), fill(references + rest, width)]
     deliver("\n".join(part.rstrip("\n") + "\n" for part in parts if part.strip()), None)
 

@@ -21,7 +21,7 @@ import typer
 
 from doctor.cli.help_texts import ABOUT, CommandsBySection, complete, width
 from doctor.cli.plain_options import HELP_NAMES, convert_plainly
-from doctor.errors import DoctorError, ExitCode
+from doctor.errors import DoctorError, ExitCode, in_plain_words
 
 _NOT_COMMANDS = (
     "help_texts",
@@ -133,7 +133,7 @@ def _unexpected(error: Exception) -> int:
         _tell(f"{error}\n")
         return ExitCode.USAGE
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):
-        text, context = error.format_message(), getattr(error, "ctx", None)
+        text, context = in_plain_words(error.format_message()), getattr(error, "ctx", None)
         if context is not None and "Did you mean" not in text and "Possible options" not in text:
             text = f"{text.rstrip('.')}; see `{context.command_path} --help`"
         return _say(text, ExitCode.USAGE)

@@ -44,7 +44,7 @@ def explain(rule: str) -> str:
 
     for known in checks():
         if known.rule.id == rule:
-            return f"# {rule}\n\n{known.rule.title} ({known.rule.severity.value})\n\n{known.rule.doc.strip()}\n"
+            return f"# {rule}\n\n{known.rule.title} ({known.rule.severity.value})\n\n{known.rule.page.strip()}\n"
     raise ValueError(f"no rule {rule[:100]!r}; findings carry the ids")
 
 

@@ -25,12 +25,9 @@ def whole_stdout() -> None:
     if isinstance(raw, io.RawIOBase) and isinstance(stream, io.TextIOWrapper):
         encoding, errors = stream.encoding, stream.errors
         stream.flush()
-        sys.stdout = io.TextIOWrapper(
-            io.BufferedWriter(stream.detach()),
-            encoding=encoding,
-            errors=errors,
-            line_buffering=True,
-        )
+        raw = io.BufferedWriter(stream.detach())
+        sys.stdout = io.TextIOWrapper(raw, encoding=encoding, errors=errors, line_buffering=True)
+        sys.__stdout__ = sys.stdout  # type: ignore[misc]  # whose width is asked for
 
 
 def finished() -> None:

@@ -34,9 +34,8 @@ def judge_pasted(pasted: Pasted, kb: Knowledge, source: str | None = None) -> Re
         machine = machine.model_copy(update={"lost_variables": of_scripts(pasted.scripts)})
     report = judge(machine, kb, source=source)
     complains = pasted.guess.report >= REPORT_FROM
-    by_facts = (f for f in report.findings if f.basis != "symptom")
-    quiet = {"severity": Severity.INFO}
-    findings = report.findings if complains else tuple(f.model_copy(update=quiet) for f in by_facts)
+    quiet = (f.model_copy(update={"severity": Severity.INFO}) for f in report.findings if f.basis != "symptom")
+    findings = report.findings if complains else tuple(quiet)
     checks = {check.rule.id: check for check in registry.checks()}
     rules = {name: check.rule for name, check in checks.items()}
     findings = tuple(_asking(f, rules.get(f.rule), pasted.machine) for f in findings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from doctor.facts import Snapshot
-from doctor.findings import Finding, Rule, Severity
+from doctor.findings import Finding, Rule, Scope, Severity
 
 
 def unique(findings: Iterable[Finding]) -> list[Finding]:
@@ -47,7 +47,9 @@ def folded(findings: Sequence[Finding]) -> list[Finding]:
     pending = [f for f in findings if f.severity is not Severity.INFO or f.rule in _FAILED]
     named = {rule for f in pending for rule in f.explains if rule != f.rule}
     for finding in sorted(pending, key=lambda f: f.rule in named):
-        cause = next((h for h in heads if finding.rule in _reach(h, pending) and finding.rule != h.rule), None)
+        causes = (h for h in heads if finding.rule in _reach(h, pending) and finding.rule != h.rule)
+        above = finding.subject.kind == "driver"  # what is wrong with an environment does not break a driver
+        cause = next((h for h in causes if not (above and h.scope is Scope.ENVIRONMENT)), None)
         if cause is None and finding.severity is not Severity.INFO:
             heads.append(finding)
         elif cause:

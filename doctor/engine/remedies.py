@@ -40,8 +40,8 @@ def completed(remedy: Remedy, machine: Snapshot) -> Remedy:
     if not remedy.undo:
         kept = lasting(remedy)
         acts = [(s, s.command) for s in reversed(remedy.steps) if s.command and s.command in kept]
-        steps = [_placed(undo_of(command, machine), step) for step, command in acts]
-        known["undo"] = tuple(dict.fromkeys(step for step in steps if step))
+        undone = ((undo_of(command, machine), step.where) for step, command in acts)
+        known["undo"] = tuple(dict.fromkeys(u.model_copy(update={"where": where}) for u, where in undone if u))
     if not remedy.effect:
         acting = [argv for argv in commands if changes(argv) or effect_of(argv)]
         known["effect"] = effect_of(acting[0]) if len(acting) == 1 else ()
@@ -61,11 +61,6 @@ def _loaded_again(commands: Sequence[tuple[str, ...]]) -> set[tuple[str, ...]]:
     gone = [(argv, names) for argv, removes, names in calls if removes]
     back = [(argv, names) for argv, removes, names in calls if not removes]
     return {argv for out, some in gone for into, one in back if some & one for argv in (out, into)}
-
-
-def _placed(undo: Step | None, step: Step) -> Step | None:
-    """Undone where it was done."""
-    return undo.model_copy(update={"where": step.where}) if undo else None
 
 
 def holds(expect: Expect, machine: Snapshot) -> bool | None:

@@ -67,6 +67,8 @@ class Os(Model):
     version: str | None = None
     name: str | None = None
     id_like: str | None = None
+    ubuntu_codename: str | None = None
+    """`noble`: the Ubuntu that the system is, or is built on."""
 
 
 class DkmsModule(Model):

@@ -122,6 +122,8 @@ class Interpreter(Model):
     chosen_by: str | None = None
     """`--python`, `VIRTUAL_ENV`, `CONDA_PREFIX`, `PATH`."""
     site_packages: tuple[str, ...] | None = None
+    externally_managed: bool | None = None
+    """Whether the distribution keeps pip out of it (PEP 668)."""
     broken: str | None = None
     """Why the environment that VIRTUAL_ENV names does not work; "" where it does, or none is named."""
 

@@ -17,7 +17,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from doctor.errors import DataFileError
+from doctor.errors import DataFileError, in_plain_words
 from doctor.profiles.text import Image, Package, Url, Version
 from doctor.system.given import read_given_bytes
 
@@ -125,7 +125,7 @@ def _model(kind: type[_Model], path: str, content: bytes) -> _Model:
     try:
         return kind.model_validate_json(content)
     except ValidationError as error:
-        faults = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:8]]
+        faults = [f"{'.'.join(map(str, e['loc']))}: {in_plain_words(e['msg'])}" for e in error.errors()[:8]]
         raise DataFileError(path, faults) from error
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from doctor.knowledge.nvidia import Distribution
 from doctor.knowledge.store import table
 
@@ -13,13 +11,12 @@ def distributions() -> tuple[Distribution, ...]:
     return tuple(Distribution.model_validate(row) for row in table("distributions").values())
 
 
-def distribution_of(os_ids: Iterable[str], version: str | None) -> Distribution | None:
-    """The row of `ID` (and `ID_LIKE`) and `VERSION_ID` of os-release; None for a release that is not listed."""
-    for os_id in os_ids:
-        for row in distributions():
-            if os_id.lower() in row.os and _is_of(version or "", row.version):
-                return row
-    return None
+def distribution_of(os_id: str, version: str | None, codename: str | None = None) -> Distribution | None:
+    """The row of `ID` and `VERSION_ID` of os-release, or of the Ubuntu that `UBUNTU_CODENAME` says it is built on; None
+    for a release that is not listed."""
+    rows = distributions()
+    own = (row for row in rows if os_id.lower() in row.os and _is_of(version or "", row.version))
+    return next(own, None) or next((row for row in rows if codename and row.codename == codename), None)
 
 
 def _is_of(version: str, release: str) -> bool:

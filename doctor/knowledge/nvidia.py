@@ -63,6 +63,8 @@ class Distribution(Entry):
     """`ID` of os-release."""
     version: str
     """How `VERSION_ID` begins: `24.04`, `9`; empty for a rolling release."""
+    codename: str | None = None
+    """`noble`: its name in package sources, and in os-release of systems that are built on this Ubuntu."""
     manager: Literal["apt", "dnf", "zypper", "pacman"]
     nvidia: dict[str, str | None] = {}
     """Branch of its own NVIDIA packages (`580`, `580-server`) → version; None: the branch is there, its number was not

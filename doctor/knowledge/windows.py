@@ -164,7 +164,7 @@ def rocm_lists_gpu(kb: Knowledge, rocm: str | None, gfx: str | None) -> Answer:
     """Whether AMD's support matrix of a ROCm release lists a target."""
     known, window = kb.rocm_supports(rocm, gfx), kb.rocm_range(gfx)
     entry = kb.rocm_release(rocm) or next((r for r in kb.rocm_releases() if r.version.startswith(f"{rocm}.")), None)
-    spans = f"AMD lists it from ROCm {window[0]} to {window[1]}" if window else f"its range is {UNKNOWN_HERE}"
+    spans = f"AMD lists it in ROCm {' to '.join(dict.fromkeys(window))}" if window else f"its range is {UNKNOWN_HERE}"
     if known is None:
         return Answer("unknown", f"whether ROCm {rocm} supports {gfx} is {UNKNOWN_HERE}; {spans}")
     return _said("yes" if known else "no", f"ROCm {rocm} {'lists' if known else 'does not list'} {gfx}; {spans}", entry)

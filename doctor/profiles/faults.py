@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
+from doctor.errors import in_plain_words
 from doctor.profiles.expectation import Expectation
 from doctor.profiles.model import Profile
 from doctor.profiles.parts import Apt, Baseline, Flag, Need, Pip
@@ -69,12 +70,8 @@ def text(error: Mapping[str, Any]) -> str:
         return f"is missing{right}"
     if kind == "extra_forbidden":
         return _unknown(loc)
-    if kind == "value_error":
-        return str(error["msg"]).removeprefix("Value error, ")
-    wanted = str(error["msg"]).removeprefix("Input should be ").removeprefix("a valid ")
-    for theirs, ours in (("tuple", "list"), ("dictionary", "table"), ("string", "text"), ("integer", "whole number")):
-        wanted = wanted.replace(theirs, ours)
-    return f"is {given}; expected {wanted}{right}"
+    plain = in_plain_words(str(error["msg"]))
+    return plain if kind == "value_error" else f"is {given}; {plain}{right}"
 
 
 _TAGS = ("bool", "int", "float", "str", "constrained-str", "tuple[union[bool,int,float,str],...]")

@@ -9,7 +9,6 @@ comment; so is what comes after a step that no command does. Texts of the machin
 
 from __future__ import annotations
 
-import re
 import shlex
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -17,11 +16,10 @@ from collections.abc import Iterator, Sequence
 from doctor.errors import InputError
 from doctor.facts import Snapshot
 from doctor.findings import Finding, Remedy, Report, Scope, Severity, Step
-from doctor.report.words import clean, cost, not_checked, plural
+from doctor.report.words import clean, cost, has_placeholder, not_checked, plural
 from doctor.rules.lib.command_effects import STARTERS, changes, undo_of
 
 _WIDTH = 100
-_PLACEHOLDER = re.compile(r"(?:^|=)[A-Z][A-Z_]{2,}(?:\.yaml)?$")
 _PLACES = {"host": "On the host", "environment": "In the Python environment", "container": "Inside the container"}
 _LETTERS = "ABCDEFGH"
 _HEAD = """#!/bin/sh
@@ -142,8 +140,10 @@ class _Plan:
             yield _comment(f"{reason}: {line}")
         else:
             self.done.add(line)
-            if undo := undo_of(argv, self.machine):
-                yield _comment(f"undo: {_quoted(undo.command) if undo.command else undo.text}")
+            undo = undo_of(argv, self.machine)
+            known = remedy.undo if step.where == "environment" else ()  # what was there is known to the remedy
+            for back in (known or (undo,)) if undo else ():
+                yield _comment(f"undo: {_quoted(back.command) if back.command else back.text}")
             if "$" in line:  # for the inner shell, or for the file that it writes
                 yield "# shellcheck disable=SC2016"
             yield f"{'as_root' if remedy.root else 'run'} {line}"
@@ -177,7 +177,7 @@ def _after_hands(step: Step) -> str:
 
 
 def _not_for_a_script(step: Step, argv: tuple[str, ...]) -> str | None:
-    if any(_PLACEHOLDER.match(word) for word in argv):
+    if has_placeholder(argv):
         return "put your own words in place of those in capitals"
     if argv[0] in STARTERS and not changes(argv):
         return "start your program this way"

@@ -18,7 +18,16 @@ from dataclasses import dataclass
 from doctor.findings import Finding, ProfileVerdict, Report, Severity
 from doctor.redaction.secrets import masked
 from doctor.report import details
-from doctor.report.words import clean, cost, headline, layer_signs, machine_line, reader_failures, sureness
+from doctor.report.words import (
+    clean,
+    cost,
+    has_placeholder,
+    headline,
+    layer_signs,
+    machine_line,
+    reader_failures,
+    sureness,
+)
 
 _STYLES = {
     "error": "bold red",
@@ -107,17 +116,17 @@ def _lines(report: Report, look: Look, verbose: int) -> Iterator[Line]:
     width = max(look.width, _MIN_WIDTH)
     counted = [f for f in report.findings if not f.explained_by]
     yield from _block(machine_line(report), "", "  ", width, "bold")
-    shown = [f for f in counted if verbose or f.severity is not Severity.INFO or not _is_remark(f)]
-    seen: set[object] = set()
+    shown = [f for f in counted if verbose or f.severity is not Severity.INFO or f.remedies or f.ask is not None]
+    seen: dict[str, str] = {}
     guesses = [f for f in shown if f.suspect and f.severity is Severity.INFO and f.basis == "symptom"]
     briefly = [] if verbose else guesses if shown != guesses else guesses[1:]
     for finding in shown:
         if finding in briefly:
             continue
         yield "", ""
-        again = not verbose and _advice(finding) in seen
-        seen.add(_advice(finding))
-        yield from _finding(finding, report, look, width, verbose, again=again)
+        above = None if verbose else seen.get(_advice(finding))
+        seen.setdefault(_advice(finding), finding.rule)
+        yield from _finding(finding, report, look, width, verbose, above)
     for place, guess in enumerate(briefly):
         if not place:
             yield "", ""
@@ -131,13 +140,9 @@ def _lines(report: Report, look: Look, verbose: int) -> Iterator[Line]:
         yield from details.lines(report.snapshot, width, verbose)
 
 
-def _advice(finding: Finding) -> object:
-    """What two findings of one rule have in common where they need the same fix, each for its own subject."""
-    return finding.rule, finding.severity, repr(finding.remedies).replace(finding.subject.id, "")
-
-
-def _is_remark(finding: Finding) -> bool:
-    return not finding.remedies and finding.ask is None
+def _advice(finding: Finding) -> str:
+    """What two findings have in common that need the same fix, each for its own subject."""
+    return repr(finding.remedies).replace(finding.subject.id, "") if finding.remedies else finding.fingerprint
 
 
 def _hints(report: Report) -> Iterator[str]:
@@ -146,8 +151,10 @@ def _hints(report: Report) -> Iterator[str]:
         yield f"A guess ({sureness(hint.confidence)} confidence): {clean(hint.title)} Please add {hint.ask}."
 
 
-def _finding(finding: Finding, report: Report, look: Look, width: int, verbose: int, *, again: bool) -> Iterator[Line]:
-    """`again`: the finding above has the same fix, for another subject."""
+def _finding(
+    finding: Finding, report: Report, look: Look, width: int, verbose: int, above: str | None
+) -> Iterator[Line]:
+    """`above`: the rule whose finding above has the same fix."""
     sign = ({"error": "✗", "warning": "!", "info": "i"} if not look.plain else _PLAIN_SIGNS)[finding.severity.value]
     head = f"{sign} {masked(clean(finding.summary))}"
     style = _STYLES[finding.severity.value]
@@ -156,7 +163,7 @@ def _finding(finding: Finding, report: Report, look: Look, width: int, verbose: 
     else:
         yield from _block(head, "", "  ", width, style)
         yield f"    {finding.rule}", ""
-    if finding.why and finding.severity is not Severity.INFO and not again:
+    if finding.why and finding.severity is not Severity.INFO and above != finding.rule:
         yield from _block(clean(finding.why), "  ", "  ", width)
     shown = finding.evidence if verbose else finding.evidence[:_SHOWN]
     for row in shown:
@@ -165,11 +172,12 @@ def _finding(finding: Finding, report: Report, look: Look, width: int, verbose: 
         yield from _block(f"and {len(finding.evidence) - len(shown)} more (-v)", "    ", "      ", width)
     if finding.basis == "symptom" and verbose:
         yield from _block("Based only on this error message.", "  ", "    ", width)
-    if again and finding.remedies:
-        yield from _block(f"Fix: as above, for {clean(finding.subject.id)} (-v)", "  ", "    ", width)
+    if above:
+        which = f"for {clean(finding.subject.id)}" if above == finding.rule else f"see {above}"
+        yield from _block(f"Fix: as above, {which} (-v)", "  ", "    ", width)
     else:
         yield from _remedies(finding, width)
-    if finding.verify and not again:
+    if finding.verify and not above:
         yield f"  Check: {command(finding.verify)}", ""
     if finding.ask:
         yield from _block(clean(finding.ask), "  Please add: ", "    ", width)
@@ -188,7 +196,8 @@ def _remedies(finding: Finding, width: int) -> Iterator[Line]:
         rest = " " * len(first)
         yield from _block(f"{clean(remedy.title).rstrip('.')} ({cost(remedy)})", first, rest, width)
         for step in remedy.steps:
-            if len(remedy.steps) > 1 or (step.text.rstrip(".") != remedy.title.rstrip(".") and not step.command):
+            differs = step.text.rstrip(".") != remedy.title.rstrip(".")
+            if len(remedy.steps) > 1 or (differs and (not step.command or has_placeholder(step.command))):
                 yield from _block(clean(step.text), rest, rest, width)
             if step.command:
                 yield f"{rest}  {command(step.command)}", "bold"

@@ -6,7 +6,7 @@ import re
 import shlex
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from doctor.facts import Snapshot
@@ -42,23 +42,24 @@ def headline(report: Report) -> str:
     checks = f"{plural(len(report.clear), 'check')} passed"
     if report.unchecked and not from_text(report):  # a text leaves most of them open
         checks += f", {len(report.unchecked)} skipped (-v)"
-    if report.suppressed:
-        checks += f", {len(report.suppressed)} suppressed"
+    hidden = len(report.suppressed)
+    listed = f"{checks}, {hidden} suppressed" if hidden else checks
     if found:
-        return f"{', '.join(found)} · {checks}"
+        return f"{', '.join(found)} · {listed}"
     if from_text(report):
         if report.reports_failure is False and not report.hints:
-            return f"No problem that doctor can name is in this text ({checks})."
+            return f"No problem that doctor can name is in this text ({listed})."
         ask = "" if report.snapshot.gpus or report.hints else f" {_ASK}"
-        return f"No known cause was found in this text ({checks}).{ask}"
+        return f"No known cause was found in this text ({listed}).{ask}"
     if report.status == "unknown":
-        return f"{not_checked(report)} {checks}."
+        return f"{not_checked(report)} {listed}."
+    beside = f" beside {plural(hidden, 'suppressed finding')}" if hidden else ""
     if report.status == "partial":
         parts = [name for name, state in report.layers.items() if state in ("partial", "unknown")]
         no_python = parts == ["torch"] and report.snapshot.interpreter.path is None
         how = " No Python environment was found; name one with --python." if no_python else ""
-        return f"No problem found, but not everything could be checked ({', '.join(parts)}): {checks}.{how}"
-    return f"No problems found: {checks}."
+        return f"No problem found{beside}, but not everything could be checked ({', '.join(parts)}): {checks}.{how}"
+    return f"No problems found{beside}: {checks}."
 
 
 def not_checked(report: Report) -> str:
@@ -176,3 +177,11 @@ def gpu_line(machine: Snapshot) -> str:
     rows = (kind.partition("\0") for kind in kinds)
     counts = (f" ×{count}" if count > 1 else "" for count in kinds.values())
     return "; ".join(f"{name}{count}{about}" for (name, _, about), count in zip(rows, counts, strict=True))
+
+
+def has_placeholder(argv: Sequence[str]) -> bool:
+    """Whether a word of the command must be replaced: COMMAND, MANIFEST.yaml, BRANCH."""
+    return any(_PLACEHOLDER.search(word) for word in argv)
+
+
+_PLACEHOLDER = re.compile(r"(?:^|=)[A-Z][A-Z_]{2,}(?:\.yaml)?$")

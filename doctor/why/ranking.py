@@ -183,7 +183,7 @@ def _read_by(rules: set[str]) -> set[str]:
 
 def _documented(rule: str) -> set[str]:
     """Words of what it says of itself: which of all variables and packages it is about."""
-    texts = (c.rule.doc for c in registry.checks() if c.rule.id == rule)
+    texts = (c.rule.page for c in registry.checks() if c.rule.id == rule)
     return {word.strip(".-") for text in texts for word in _WORD.findall(text)}
 
 

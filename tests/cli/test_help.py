@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import os
+import pty
+import struct
 import subprocess
+import sys
+import termios
+from pathlib import Path
 
 import pytest
 import typer
@@ -104,3 +112,19 @@ def test_triage_alone_in_a_terminal_does_not_wait(
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     assert run(["triage"]) == 2
     assert "dmesg | doctor triage" in capsys.readouterr().err
+
+
+def test_a_terminal_s_width_is_used_without_python_s_buffer(tmp_path: Path) -> None:
+    """Images set PYTHONUNBUFFERED; the stream that takes its buffer's place is still that terminal."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
+    argv = [sys.executable, "-u", "-m", "doctor", "version", "--help"]
+    environment = {name: text for name, text in os.environ.items() if name != "COLUMNS"}
+    with subprocess.Popen(argv, stdout=theirs, env=environment, cwd=tmp_path):
+        os.close(theirs)
+        shown = os.read(ours, 1 << 16).decode()
+        with contextlib.suppress(OSError):  # Linux answers the end of a terminal so
+            while more := os.read(ours, 1 << 16):
+                shown += more.decode()
+    os.close(ours)
+    assert max(map(len, shown.splitlines())) <= 40

@@ -121,8 +121,31 @@ def test_wsl_gets_no_driver_of_its_own() -> None:
     ],
 )  # fmt: skip
 def test_a_system_is_found_by_its_release(os_id: str, version: str | None, row: str | None) -> None:
-    found = distribution_of((os_id,), version)
+    found = distribution_of(os_id, version)
     assert (found.id if found else None) == row
+
+
+def test_a_system_on_an_ubuntu_has_its_packages() -> None:
+    """Mint numbers its releases itself; os-release names the Ubuntu below."""
+    mint = {"os.id": "linuxmint", "os.version": "22.1", "os.id_like": "ubuntu debian", "os.ubuntu_codename": "noble"}
+    (remedy,) = commands.nvidia_driver(machines.rtx4090_desktop(mint))
+    assert _words(remedy)[-3] == "nvidia-driver-580-open"
+    assert distribution_of("linuxmint", "22.1", "noble") == distribution_of("ubuntu", "24.04")
+    assert distribution_of("linuxmint", "22.1") is None
+
+
+@pytest.mark.parametrize(
+    ("system", "version", "here", "word"),
+    [
+        ("rocky", "9.6", "590.44.01", "remove"), ("rocky", "9.6", "570.86.15", None),
+        ("debian", "12", "590.44.01", "--allow-downgrades"), ("debian", "12", "580.65.06", None),
+    ],
+)  # fmt: skip
+def test_an_older_branch_replaces_a_newer_one(system: str, version: str, here: str, word: str | None) -> None:
+    """Package managers keep the newer release unless they are asked."""
+    edits = {"os.id": system, "os.version": version, "os.id_like": None, "nvidia_driver.version": here}
+    (remedy,) = commands.nvidia_driver(machines.h100_host(edits), "proprietary", branch="580")
+    assert {"remove", "--allow-downgrades"} & set(_words(remedy)) == ({word} if word else set())
 
 
 def test_every_row_has_a_date_and_a_source_and_only_looked_up_rows_promise_versions() -> None:

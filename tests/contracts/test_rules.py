@@ -84,7 +84,7 @@ def test_id_names_the_problem(rule_id: str) -> None:
 
 @each("rule_id", IDS)
 def test_documentation_has_every_heading_with_text(rule_id: str) -> None:
-    found = sections(RULES[rule_id].doc)
+    found = sections(RULES[rule_id].page)
     assert [heading for heading, _ in found] == HEADINGS
     assert [heading for heading, text in found if not text] == []
     assert RULES[rule_id].title.strip()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doctor.facts.sheet import FactSheet, assemble
-from doctor.findings import Evidence, Finding, Report, Severity, Subject
+from doctor.findings import Evidence, Finding, Report, Severity, Subject, Suppressed
 from doctor.report.formats import jsonl, markdown
 from tests.rules.remedies import single
 
@@ -57,6 +57,8 @@ def test_a_machine_that_could_not_be_judged_is_not_a_text_without_a_cause() -> N
     machine = assemble([sheet])
     unknown, fine = (Report(doctor="0", status=status, snapshot=machine) for status in ("unknown", "ok"))
     assert markdown.render(unknown) == "No GPU was found here. 0 checks passed.\n"
-    assert markdown.render(fine).startswith("No problems found")
+    assert markdown.render(fine).startswith("No problems found: ")
+    hidden = fine.model_copy(update={"suppressed": (Suppressed(rule="x", fingerprint="1", reason="known", by="a"),)})
+    assert markdown.render(hidden).startswith("No problems found beside 1 suppressed finding: ")
     text = markdown.render(Report(doctor="0", status="unknown", source="a.md"))
     assert text.startswith("I found no known cause in this text.")

@@ -54,7 +54,7 @@ def test_nothing_hostile_reaches_the_terminal(colour: bool) -> None:
 
 
 def test_findings_that_need_the_same_fix_share_it() -> None:
-    """Each names its own GPU; a fix of another rule, or with other words, is printed."""
+    """Each names its own GPU, or the rule; why another rule matters is printed."""
     first = Finding(rule="gpu-throttled", summary="A is hot.", why="Slow.", subject=Subject(kind="gpu", id="a:1"),
                     remedies=(command("Cool a:1.", Scope.HARDWARE, "nvidia-smi", "-i", "a:1"),))  # fmt: skip
     other = first.model_copy(update={"summary": "B is hot.", "subject": Subject(kind="gpu", id="b:2"),
@@ -63,8 +63,9 @@ def test_findings_that_need_the_same_fix_share_it() -> None:
     third = other.model_copy(update={"rule": "gpu-ecc-errors"})
     shown = report().model_copy(update={"findings": (first, other, third)})
     text = render(shown, Look(width=80))
-    assert text.count("Slow.") == text.count("nvidia-smi -i") == 2
+    assert (text.count("Slow."), text.count("nvidia-smi -i")) == (2, 1)
     assert "  Fix: as above, for b:2 (-v)\n" in text
+    assert "  Fix: as above, see gpu-throttled (-v)\n" in text
     assert render(shown, Look(width=80), 1).count("nvidia-smi -i") == 3
 
 

@@ -61,7 +61,7 @@ FAULTY = {
     GOOD.replace('"one"', '"two"').replace("{word}", "{world}"): "{world}: no such hole",
     GOOD.replace('"one"', '"two"').replace("likely", "sure"): "causes.0.sure",
     GOOD.replace('"one"', '"two"').replace('sure = "likely"', 'sure = "likely", seen = ["x"]'): "is called x",
-    GOOD.replace('"one"', '"two"').replace('checked = "quoted"\n', ""): "two: checked: Field required",
+    GOOD.replace('"one"', '"two"').replace('checked = "quoted"\n', ""): "two: checked: is missing",
     GOOD.replace('"one"', '"two"').replace('"quoted"', '"thread"'): "needs an address as its source",
     GOOD.replace('"one"', '"two"').replace('"quoted"', '"format"'): "needs a source like `NAME RELEASE: FILE`",
     "[[template]]\nid = ": "nouveau-loaded.toml: Invalid value",

@@ -31,7 +31,10 @@ def read(text: str) -> dict[str, str]:
     return values
 
 
-_FACTS = {"ID": "os.id", "VERSION_ID": "os.version", "PRETTY_NAME": "os.name", "ID_LIKE": "os.id_like"}
+FACTS = {
+    "ID": "os.id", "VERSION_ID": "os.version", "PRETTY_NAME": "os.name", "ID_LIKE": "os.id_like",
+    "UBUNTU_CODENAME": "os.ubuntu_codename",
+}  # fmt: skip
 
 
 def read_pasted(text: str, source: str = "text") -> FactSheet:
@@ -40,8 +43,8 @@ def read_pasted(text: str, source: str = "text") -> FactSheet:
     for number, line in enumerate(text.split("\n")[:_LINES], 1):
         match = _LINE.match(line[:2000])
         value = clean(_unquote(match[2].strip()), _VALUE) if match else ""
-        if match and value and match[1] in _FACTS:
-            sheet.put(_FACTS[match[1]], value.lower() if match[1] == "ID" else value, f"{source}:{number}")
+        if match and value and match[1] in FACTS:
+            sheet.put(FACTS[match[1]], value.lower() if match[1] == "ID" else value, f"{source}:{number}")
     if not (sheet.get("os.version") or sheet.get("os.name")):
         raise ParserError("no os-release in the text")
     return sheet

@@ -35,7 +35,6 @@ READS: tuple[str, ...] = (
     *host_runtime.READS,
 )
 
-_OS_FIELDS = {"id": "ID", "version": "VERSION_ID", "name": "PRETTY_NAME", "id_like": "ID_LIKE"}
 _LOADERS = {
     "ld-linux-x86-64.so.2": "x86_64",
     "ld-linux-aarch64.so.1": "aarch64",
@@ -77,13 +76,13 @@ def _distribution(system: System, sheet: FactSheet) -> None:
         second = system.read_text("usr/lib/os-release")
         reading = second if second.known else reading
     fields = reading.then(os_release.read)
-    for fact, name in _OS_FIELDS.items():
+    for name, fact in os_release.FACTS.items():
         if fields.value is None:
-            sheet.miss(f"os.{fact}", State.FAILED if fields.is_absent else fields.state, fields.source, fields.detail)
+            sheet.miss(fact, State.FAILED if fields.is_absent else fields.state, fields.source, fields.detail)
         elif name in fields.value:
-            sheet.put(f"os.{fact}", fields.value[name], fields.source)
+            sheet.put(fact, fields.value[name], fields.source)
         else:
-            sheet.absent(f"os.{fact}", fields.source)
+            sheet.absent(fact, fields.source)
 
 
 def _kernel(system: System, sheet: FactSheet) -> None:

@@ -28,6 +28,8 @@ class Choice(NamedTuple):
     version: str | None
     chosen_by: str
     site_packages: tuple[str, ...]
+    marker: str | None
+    """The file that keeps pip out (PEP 668); an environment's own folders have none."""
 
 
 def choose(system: System, environ: Mapping[str, str], named: str | None) -> Choice | None:
@@ -177,7 +179,9 @@ def _describe(system: System, environ: Mapping[str, str], path: str, prefix: str
                 folders.append(f"{environ['HOME'].strip('/')}/.local/lib/python{minor}/site-packages")
             folders += _site_folders(base, minor)
     extra = [p.strip("/") for p in environ.get("PYTHONPATH", "").split(":") if p.startswith("/")][:_MOST_FOLDERS]
-    return Choice(path, prefix, version, chosen_by, _distinct(system, [*extra, *folders]))
+    lib = "lib64" if minor and system.stat(f"{base}/lib64/python{minor}/os.py").known else "lib"
+    marker = f"{base}/{lib}/python{minor}/EXTERNALLY-MANAGED" if minor and not cfg else None
+    return Choice(path, prefix, version, chosen_by, _distinct(system, [*extra, *folders]), marker)
 
 
 def _base(system: System, prefix: str, cfg: Mapping[str, str]) -> str:

@@ -24,6 +24,7 @@ READS: tuple[str, ...] = (
     "file:*/pyvenv.cfg name",
     "file:*/include/python*/patchlevel.h public",
     "file:*/.pyenv/version public",
+    "file:*/EXTERNALLY-MANAGED public",
     "link:*/bin/python* name",
     "dir:*/lib/python*/site-packages name",
     "dir:*/conda-meta name",
@@ -58,6 +59,10 @@ def probe(system: System, sheet: FactSheet, python: str | None = None) -> None:
     sheet.put("interpreter.chosen_by", choice.chosen_by, source)
     if choice.version:
         sheet.put("interpreter.version", choice.version, source)
+    if choice.marker:
+        marker = system.stat(choice.marker)
+        if marker.known or marker.is_absent:
+            sheet.put("interpreter.externally_managed", marker.known, marker.source)
     _contents(system, sheet, choice)
 
 

@@ -64,7 +64,7 @@ def _rule(rule_id: str, rule: Rule | None) -> dict[str, Any]:
         "id": rule_id,
         "shortDescription": {"text": rule.title},
         "fullDescription": {"text": rule.title},
-        "help": {"text": rule.doc, "markdown": rule.doc},
+        "help": {"text": rule.page, "markdown": rule.page},
         "defaultConfiguration": {"level": _LEVEL[rule.severity.value]},
         "properties": {
             "tags": sorted(rule.tags)[:_MOST_TAGS],

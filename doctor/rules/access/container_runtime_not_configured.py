@@ -135,11 +135,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     yield from _set_up(machine, kb)
     box = machine.container
     meant = run_line.vendors_meant(machine)
-    if (
-        run_line.apart(machine)
-        or meant == {"amd"}
-        or any("nvidia.com/" in d for d in run_line.options(machine, "--device"))
-    ):
+    by_cdi = any("nvidia.com/" in device for device in run_line.options(machine, "--device"))
+    if run_line.apart(machine) or meant == {"amd"} or by_cdi:
         return
     if box.toolkit_installed is False:
         yield _finding(machine, kb, "NVIDIA's container toolkit is not installed.", "container.toolkit_installed")

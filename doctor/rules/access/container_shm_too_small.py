@@ -98,8 +98,9 @@ _SHARERS = Lazy(r"--?(?:tp|tensor-parallel-size|tp-size|nproc[-_]per[-_]node|num
 
 def _of_run_line(machine: Snapshot) -> Iterator[Finding]:
     """A run line that asks for no shared memory, where processes share some: several GPUs, or options that say so."""
-    mounted = any("/dev/shm" in value for value in run_line.options(machine, "-v", "--volume", "--tmpfs", "--mount"))
-    if not run_line.shown(machine) or run_line.options(machine, "--shm-size", "--ipc") or mounted:
+    mounts = run_line.options(machine, "-v", "--volume", "--tmpfs", "--mount")
+    given = run_line.options(machine, "--shm-size", "--ipc") or any("/dev/shm" in value for value in mounts)
+    if not run_line.shown(machine) or given:
         return
     if machine.container.engine in _HOSTS_OWN:
         return

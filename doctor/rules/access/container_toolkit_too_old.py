@@ -62,8 +62,10 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     from doctor.rules.lib import packages
 
     both = ("nvidia-container-toolkit", "libnvidia-container1")
+    manager = packages.host_family(machine)
     steps = (
-        step("Upgrade both packages.", *(packages.install(packages.host_family(machine), *both) or ())),
+        *((step("Read the package lists.", "apt-get", "update"),) if manager == "apt" else ()),
+        step("Upgrade both packages.", *(packages.install(manager, *both) or ())),
         step("Restart Docker.", "systemctl", "restart", "docker"),
     )
     risk = "stops running containers unless live-restore is on"

@@ -95,16 +95,16 @@ def _by_library(plain: GemmProof, other: GemmProof, machine: Snapshot, shapes: i
         summary=f"{plain.dtype}: {name} ran on {other.library}, torch.mm on {plain.library}{where}.",
         subject=Subject(kind="dtype", id=plain.dtype),
         evidence=tuple(
-            Evidence(text=f"{p.entry}: {p.library} by {p.told_by}: {_shown(p)}", source=source)
+            Evidence(
+                text=f"{p.entry}: {p.library} by {p.told_by}: {next(iter((*p.kernels, *p.calls)), '-')[:120]}",
+                source=source,
+            )
             for p in (plain, other)
             for source in (machine.source(f"gemm_proofs[{p.key}]"),)
+            for first in (next(iter((*p.kernels, *p.calls)), "-"),)
         ),
         remedies=advice(machine),
     )
-
-
-def _shown(proof: GemmProof) -> str:
-    return next(iter((*proof.kernels, *proof.calls)), "-")[:120]
 
 
 def _excluded(measured: Measurement) -> bool:

@@ -43,9 +43,6 @@ List rocblas/library in the folder that the error names.
 ## Fix
 Install the library package of this GPU's target, or a build that carries it.
 
-## Fix safety
-Changes the host: do it when no job runs on the node.
-
 ## References
 https://github.com/ROCm/rocBLAS/issues/1339
 """,

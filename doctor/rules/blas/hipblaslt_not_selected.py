@@ -41,7 +41,7 @@ message it is information.
 Set TORCH_BLAS_PREFER_HIPBLASLT=1.
 
 ## Fix safety
-Changes the host: do it when no job runs on the node.
+Applies to programs started afterwards; results differ in the last digits.
 
 ## References
 https://github.com/pytorch/pytorch/pull/128753

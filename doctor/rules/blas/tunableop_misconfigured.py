@@ -41,9 +41,6 @@ Run once with PYTORCH_TUNABLEOP_ENABLED=0.
 ## Fix
 Disable TunableOp, or tune once and run with PYTORCH_TUNABLEOP_TUNING=0.
 
-## Fix safety
-Changes the host: do it when no job runs on the node.
-
 ## References
 https://docs.pytorch.org/docs/stable/cuda.tunable.html
 """,

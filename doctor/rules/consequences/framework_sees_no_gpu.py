@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Finding, Layer, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib import presence, run_line
-from doctor.rules.lib.advice import command, step, way
+from doctor.rules.lib.advice import kernel_log, step, way
 from doctor.rules.lib.arguments import Knowledge, Profile
 
 RULE = Rule(
@@ -68,7 +68,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if not driven or run_line.from_text(machine, "nvidia_driver.nvml_error"):
         return
     if driver.nvml_error:
-        summary = f"No program can use the NVIDIA GPUs: NVML fails to start ({driver.nvml_error[:60]})."
+        summary = f"NVML fails to start ({driver.nvml_error[:60]}); so do nvidia-smi and programs that need it."
     elif driver.nvml_gpus == 0:
         summary = "NVML lists no GPU, but the kernel module drives some."
     else:
@@ -79,18 +79,6 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         evidence=evidence(
             machine, ("nvidia_driver.nvml_error", "nvidia_driver.nvml_gpus", "nvidia_driver.smi_error", "gpus")
         ),
-        remedies=(
-            command(
-                "Read what the driver logged.",
-                Scope.HOST,
-                "journalctl",
-                "-k",
-                "-b",
-                "--grep",
-                "NVRM",
-                root=True,
-                vendor="nvidia",
-            ),
-        ),
+        remedies=(kernel_log("Read what the driver logged.", "nvrm", "nvidia"),),
         verify=("nvidia-smi", "-L"),
     )

@@ -153,20 +153,16 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             continue
         names = [f"gpus[{gpu.key}].arch", *(f"rocm[{key}].version" for _, key in releases)]
         code = _has_code(machine, kb, releases, arch)
+        said = (Evidence(text=text, source=source) for text, source in list(support_of(kb, arch).lines())[1:])
         yield Finding(
             severity=Severity.INFO if doubtful or code else Severity.WARNING,
             suspect=not serves and not (code and _others_listed(machine, kb, releases, arch)),
             summary=f"ROCm {str(releases[0][0])[:40]} does not officially support {arch[:40]}.",
             subject=Subject(kind="gpu", id=gpu.key),
-            evidence=(*evidence(machine, names), _range(kb, str(releases[0][0]), arch), *_support(kb, arch)),
+            evidence=(*evidence(machine, names), _range(kb, str(releases[0][0]), arch), *said),
             remedies=_with_newer(machine, kb, str(releases[0][0]), arch),
             explains=(*RULE.explains, *_refused_too(machine)),
         )
-
-
-def _support(kb: Knowledge, arch: str) -> tuple[Evidence, ...]:
-    """What the others say of the target: PyTorch's wheels, TheRock, distributions, an override."""
-    return tuple(Evidence(text=text, source=source) for text, source in list(support_of(kb, arch).lines())[1:])
 
 
 def _libraries_for(machine: Snapshot, arch: str) -> bool:

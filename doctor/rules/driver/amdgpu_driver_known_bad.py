@@ -40,7 +40,7 @@ Compare `modinfo amdgpu` with the release notes.
 Install the release that the notes name.
 
 ## Fix safety
-Changes the host: do it when no job runs on the node.
+Host, root, reboot: every GPU job on the node stops.
 
 ## References
 https://instinct.docs.amd.com/projects/amdgpu-docs/en/latest/

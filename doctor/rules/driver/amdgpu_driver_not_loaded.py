@@ -151,18 +151,21 @@ def _absent(machine: Snapshot, kb: Knowledge, gpus: tuple[Gpu, ...]) -> Finding:
     )
 
 
-def _logged(machine: Snapshot, *codes: str) -> list[Evidence]:
+def _logged(machine: Snapshot, *codes: str, of: Gpu | None = None) -> list[Evidence]:
+    """Lines of the kernel's log; of a GPU those that name it, or no GPU at all."""
     source = machine.source("kernel_log.events")
-    return [Evidence(text=e.text, source=source) for e in machine.kernel_log.events or () if e.code in codes]
+    others = [g.pci_address for g in machine.gpus or () if of and g.pci_address and g.pci_address != of.pci_address]
+    logged = (e.text for e in machine.kernel_log.events or () if e.code in codes)
+    return [Evidence(text=text, source=source) for text in logged if not any(o in text for o in others)]
 
 
 def _left_out(machine: Snapshot, gpus: tuple[Gpu, ...]) -> Iterator[Finding]:
     """GPUs that no driver owns while the module is loaded."""
     others = presence.bound(gpus, "amdgpu")
-    firmware = _logged(machine, "amdgpu-firmware-missing")
     for gpu in gpus:
         if gpu.driver != "none" or machine.amdgpu_driver.loaded is False:
             continue
+        firmware = _logged(machine, "amdgpu-firmware-missing", of=gpu)
         yield Finding(
             severity=Severity.WARNING if others else Severity.ERROR,
             summary=f"amdgpu is loaded but does not drive {presence.label(gpu)}"
@@ -170,17 +173,11 @@ def _left_out(machine: Snapshot, gpus: tuple[Gpu, ...]) -> Iterator[Finding]:
             subject=presence.subject(gpu),
             evidence=(
                 *evidence(machine, (f"gpus[{gpu.key}].driver", "amdgpu_driver.loaded")),
-                *(firmware or _logged(machine, "amdgpu-init-failed"))[:2],
+                *(firmware or _logged(machine, "amdgpu-init-failed", of=gpu))[:2],
             ),
             remedies=(
                 *((commands.amdgpu_firmware(machine),) if firmware else ()),
-                ways.command(
-                    "Read the kernel log to see why the driver rejected the GPU.",
-                    Scope.HOST,
-                    *("journalctl", "-k", "-b", "--grep", "amdgpu"),
-                    root=True,
-                    vendor="amd",
-                ),
+                ways.kernel_log("Read the kernel log to see why the driver rejected the GPU.", "amdgpu", "amd"),
             ),
         )
 
@@ -198,16 +195,9 @@ def _not_in_kfd(machine: Snapshot, gpus: tuple[Gpu, ...]) -> Iterator[Finding]:
                 subject=presence.subject(gpu),
                 evidence=(
                     *evidence(machine, (f"gpus[{gpu.key}].driver", "kfd.nodes")),
-                    *_logged(machine, "amdgpu-init-failed")[:2],
+                    *_logged(machine, "amdgpu-init-failed", of=gpu)[:2],
                 ),
-                remedies=(
-                    ways.looks(
-                        "Read the kernel log for what KFD says of it.",
-                        *("journalctl", "-k", "-b", "--grep", "kfd"),
-                        root=True,
-                        vendor="amd",
-                    ),
-                ),
+                remedies=(ways.kernel_log("Read the kernel log for what KFD says of it.", "kfd", "amd"),),
             )
 
 

@@ -39,7 +39,7 @@ The firmware's release is not known, or is outside the rows of doctor/knowledge/
 Install another release of the firmware package and rebuild the initial RAM disk.
 
 ## Fix safety
-Changes the host: do it when no job runs on the node.
+Host, root, reboot: every GPU job on the node stops.
 
 ## References
 https://github.com/ROCm/ROCm/issues/5724

@@ -56,7 +56,7 @@ Install the kernel's headers and run `dkms autoinstall`. If this driver does not
 AMD's list, or install the `amdgpu-dkms` of a release that lists it. Each needs root and a reboot.
 
 ## Fix safety
-Changes the host: do it when no job runs on the node.
+Host, root, reboot: every GPU job on the node stops.
 
 ## References
 https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html

@@ -55,7 +55,7 @@ Compare `modinfo amdgpu` and the ROCm release with AMD's matrix.
 Change one of the two to a release that supports the other.
 
 ## Fix safety
-Changes the host: do it when no job runs on the node.
+The driver: host, root, reboot; every GPU job on the node stops. Another ROCm affects only the programs that use it.
 
 ## References
 https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/user-kernel-space-compat-matrix.html

@@ -47,7 +47,7 @@ Forward compatibility works only on data-center GPUs, and not with every driver.
 Remove the compat folder from the library path, or use an image of a CUDA release that the driver supports.
 
 ## Fix safety
-Changes the host: do it when no job runs on the node.
+Applies to programs started afterwards; nothing on the host changes.
 
 ## References
 https://docs.nvidia.com/deploy/cuda-compatibility/

@@ -278,13 +278,7 @@ def _left_out(machine: Snapshot, gpus: tuple[Gpu, ...]) -> Iterator[Finding]:
             subject=presence.subject(gpu),
             evidence=evidence(machine, (f"gpus[{gpu.key}].driver", "nvidia_driver.version")),
             remedies=(
-                ways.command(
-                    "Read the kernel log to see why the driver rejected the GPU.",
-                    Scope.HOST,
-                    *("journalctl", "-k", "-b", "--grep", "NVRM"),
-                    root=True,
-                    vendor="nvidia",
-                ),
+                ways.kernel_log("Read the kernel log to see why the driver rejected the GPU.", "nvrm", "nvidia"),
             ),
             verify=("nvidia-smi", "-L"),
         )

@@ -62,14 +62,17 @@ _START = service("Start the fabric manager on the host.", "nvidia-fabricmanager"
 
 
 def advice(machine: Snapshot, kb: Knowledge | None = None) -> tuple[Remedy, ...]:
-    """On Ubuntu the package is named after the branch (packages.ubuntu.com, 2026-11-23); elsewhere it has a version to
-    choose."""
+    """On Ubuntu the package is named after the branch (packages.ubuntu.com, 2026-11-23); NVIDIA's rpm of 580 and later
+    has another name than those before (NVIDIA/gpu-driver-container, rhel9/install.sh, 2026-11)."""
     version = machine.nvidia_driver.version
     branch = Dotted(version or "").series(1)
     ubuntu = packages.host_family(machine) == "apt" and machine.os.id == "ubuntu"
     argv = packages.install("apt", f"nvidia-fabricmanager-{branch or 'BRANCH'}") if ubuntu else None
     if argv and version:
         argv = (*argv[:-1], f"{argv[-1]}={version}*")
+    if version and branch and packages.host_family(machine) == "dnf":
+        name = "nvidia-fabricmanager" if not Dotted(branch) < "580" else "nvidia-fabric-manager"
+        argv = packages.install("dnf", f"{name}-{version}")
     what = version or "VERSION (`modinfo -F version nvidia`)"
     number = "" if branch or not ubuntu else " (BRANCH: the first number of that version)"
     install = Step(text=f"Install the fabric manager in version {what}, exactly the driver's{number}.", command=argv)

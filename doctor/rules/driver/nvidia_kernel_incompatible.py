@@ -50,7 +50,7 @@ Install the headers of this kernel (`apt-get install linux-headers-RELEASE`, `dn
 `dkms autoinstall`. If the driver does not support the kernel, upgrade the driver or boot the previous kernel.
 
 ## Fix safety
-Changes the host: do it when no job runs on the node.
+Building the module stops no job. Another kernel or driver needs a reboot.
 
 ## References
 https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/

@@ -38,7 +38,7 @@ Look for devmem_alloc_pagemap in the kernel log.
 Load nvidia_uvm with uvm_disable_hmm=1, or boot with nokaslr, or update the driver.
 
 ## Fix safety
-Changes the host: do it when no job runs on the node.
+Root, no reboot; no CUDA program works until then.
 
 ## References
 https://docs.nvidia.com/cuda/archive/13.2.2/cuda-toolkit-release-notes/
@@ -48,7 +48,8 @@ REMEDIES = (
     way(
         "Load nvidia_uvm without HMM.",
         Scope.DRIVER,
-        step("Load it.", "modprobe", "nvidia_uvm", "uvm_disable_hmm=1"),
+        step("Unload it; a loaded module takes no parameter.", "modprobe", "-r", "nvidia_uvm"),
+        step("Load it again.", "modprobe", "nvidia_uvm", "uvm_disable_hmm=1"),
         step("To keep it, write `options nvidia_uvm uvm_disable_hmm=1` to /etc/modprobe.d/nvidia-uvm.conf."),
         root=True,
         vendor="nvidia",

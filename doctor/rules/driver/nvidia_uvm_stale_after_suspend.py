@@ -39,7 +39,7 @@ Stop all CUDA programs and reload nvidia_uvm. To keep video memory over a suspen
 NVreg_PreserveVideoMemoryAllocations=1.
 
 ## Fix safety
-Changes the host: do it when no job runs on the node.
+Root, no reboot; every CUDA program must stop.
 
 ## References
 https://wiki.archlinux.org/title/NVIDIA/Tips_and_tricks

@@ -59,7 +59,7 @@ https://wiki.ubuntu.com/UEFI/SecureBoot ; https://docs.nvidia.com/datacenter/tes
 )
 _KEYS = {
     "ubuntu": "/var/lib/shim-signed/mok/MOK.der",
-    "debian": "/var/lib/dkms/mok.pub",
+    **dict.fromkeys(("debian", "rhel", "rocky", "almalinux", "centos", "ol", "arch"), "/var/lib/dkms/mok.pub"),
     "fedora": "/etc/pki/akmods/certs/public_key.der",
 }
 """Where the distribution's module builder keeps the key that it signs with."""

@@ -48,9 +48,6 @@ Unset the variable and run again.
 ## Fix
 Remove the option.
 
-## Fix safety
-Applies to programs started afterwards.
-
 ## References
 https://docs.pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-cuda-alloc-conf
 """,

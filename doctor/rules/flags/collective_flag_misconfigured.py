@@ -46,9 +46,6 @@ Run with NCCL_DEBUG=INFO and read which interface and transport NCCL chose.
 ## Fix
 Unset the flags, then set only what the log shows you need.
 
-## Fix safety
-Applies to programs started afterwards.
-
 ## References
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
 """,

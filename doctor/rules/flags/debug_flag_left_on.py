@@ -45,9 +45,6 @@ about a program error or an invalid memory access, which such a flag helps to fi
 ## Fix
 Unset it when you are not debugging.
 
-## Fix safety
-Applies to programs started afterwards.
-
 ## References
 https://rocm.docs.amd.com/projects/HIP/en/latest/reference/env_variables.html
 """,

@@ -47,9 +47,6 @@ Search the flag in the documentation of the installed release.
 ## Fix
 Use the current name, or remove the variable.
 
-## Fix safety
-Applies to programs started afterwards.
-
 ## References
 https://docs.pytorch.org/docs/stable/cuda_environment_variables.html
 """,

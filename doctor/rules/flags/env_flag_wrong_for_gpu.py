@@ -44,9 +44,6 @@ Unset the flag and run again.
 ## Fix
 Unset the flag.
 
-## Fix safety
-Applies to programs started afterwards.
-
 ## References
 https://rocm.docs.amd.com/en/latest/reference/env-variables.html
 """,

@@ -106,13 +106,14 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         idle = pasted and all(fault.endswith(_ANYWAY) for _, fault in faults)  # it changes nothing, and breaks nothing
         of_kin = pasted and all(fault.endswith(_NATIVE) and _kin(g, value) for g in meant for _, fault in faults)
         apart = of_kin and _fails_otherwise(machine)
+        hangs = _COUNTED in why or why.startswith(_ANOTHER_SET)
         pretended = idle and all(map(_unnamed, meant))
         weak = 0 if pretended or usual or apart else 1 if idle else 2 if severity is Severity.INFO and pasted else 0
         yield Finding(
             summary=f"{name}={value[:20]} {_PRETENDED if pretended else why}.",
             severity=Severity.INFO if idle or apart else severity,
             suspect=weak,
-            explains=(*RULE.explains, *_ALSO.get(why, ()), *(_HANGS if _hangs(why) else ())),
+            explains=(*RULE.explains, *_ALSO.get(why, ()), *(_HANGS if hangs else ())),
             subject=Subject(kind="variable", id=name),
             evidence=(
                 Evidence(text=f"{name}={value[:40]}", source="environment"),
@@ -187,10 +188,6 @@ _ALSO = {_MALFORMED: ("container-missing-gpu-passthrough",), _OF_PROCESSOR: ("to
 _HANGS = ("amdgpu-gpu-hang", "amdgpu-firmware-bad")
 """Code that is not the GPU's leaves its scheduler without an answer: the ring is reset, its firmware is not at fault
 (https://github.com/ROCm/rocm-systems/issues/3531)."""
-
-
-def _hangs(why: str) -> bool:
-    return _COUNTED in why or why.startswith(_ANOTHER_SET)
 
 
 def _malformed(value: str) -> bool:

@@ -11,11 +11,12 @@ from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scop
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import run_line
 from doctor.rules.lib.advice import STOPS_CONTAINER, step, unset, way
+from doctor.rules.lib.container_advice import with_nvidia
 from doctor.rules.lib.flags_read import evaluated
 from doctor.rules.lib.gpu_identity import of_slurm, strangers
 from doctor.rules.lib.hardware import has_no, nodes_of, vendors_there
+from doctor.rules.lib.pip import python_of
 from doctor.rules.lib.python_packages import package
-from doctor.rules.lib.torch_install import python_of
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
@@ -340,7 +341,6 @@ def _remedy(machine: Snapshot, name: str) -> Remedy:
     """NVIDIA_VISIBLE_DEVICES is read when the container is created: nothing that is unset in it later changes that."""
     if name != "NVIDIA_VISIBLE_DEVICES":
         return unset(machine, name)
-    start = step("Start it (IMAGE: your image).", "docker", "run", "--gpus", "all", "IMAGE")
     text = step("Remove the variable from the image (ENV), the `-e` options and the compose or pod settings.")
     title = "Recreate the container without NVIDIA_VISIBLE_DEVICES, or with NVIDIA_VISIBLE_DEVICES=all."
-    return way(title, Scope.CONTAINER, text, start, risk=STOPS_CONTAINER, vendor="nvidia")
+    return way(title, Scope.CONTAINER, text, *with_nvidia(machine)[0].steps, risk=STOPS_CONTAINER, vendor="nvidia")

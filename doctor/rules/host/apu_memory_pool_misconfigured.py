@@ -46,7 +46,7 @@ Models that fit into memory do not load.
 Raise ttm.pages_limit, keep the carve-out small.
 
 ## Fix safety
-Changes the host: do it when no job runs on the node.
+Root, reboot: every job on the node stops.
 
 ## References
 https://rocm.docs.amd.com/projects/radeon-ryzen/en/latest/

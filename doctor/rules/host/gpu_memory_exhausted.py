@@ -42,7 +42,7 @@ The GPU has memory left: servers reserve most of it on purpose. An integrated GP
 Use a smaller batch or share, or stop other programs that use the memory.
 
 ## Fix safety
-Changes the host: do it when no job runs on the node.
+A program that you stop loses its work since the last checkpoint.
 
 ## References
 https://docs.pytorch.org/docs/stable/notes/cuda.html

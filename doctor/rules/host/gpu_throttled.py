@@ -8,7 +8,7 @@ from typing import Literal
 
 from doctor.facts import Snapshot
 from doctor.facts.gpu import Gpu, Sensors
-from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Step, Subject, evidence
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib.advice import step, way
 from doctor.rules.lib.arguments import Knowledge, Profile
@@ -49,7 +49,7 @@ that work is slow: people set it for their power supply.
 Find the GPU that is hotter than its neighbours, and improve the node's cooling or power supply.
 
 ## Fix safety
-Changes the host: do it when no job runs on the node.
+Looking changes nothing. Fans and cables need a node that is powered off.
 
 ## References
 https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html
@@ -57,19 +57,20 @@ https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html
 )
 
 
-def _cool(vendor: Literal["nvidia", "amd"], *look: str) -> Remedy:
+def _cool(vendor: Literal["nvidia", "amd"], *look: str, more: tuple[Step, ...] = ()) -> Remedy:
     return way(
         "Find the GPU that is hot or short of power, and check its airflow, fans and power cables.",
         Scope.HARDWARE,
         step("Show what limits the clocks.", *look),
         step("Compare all GPUs under load: one that is hotter than its neighbours is faulty itself."),
-        step("`HW Power Brake`: the server's power supply asked for it. Check its cables and the BMC's log."),
+        *more,
         vendor=vendor,
     )
 
 
+_BRAKE = step("`HW Power Brake`: the server's power supply asked for it. Check its cables and the BMC's log.")
 REMEDIES = (
-    _cool("nvidia", "nvidia-smi", "-q", "-d", "PERFORMANCE,POWER,TEMPERATURE"),
+    _cool("nvidia", "nvidia-smi", "-q", "-d", "PERFORMANCE,POWER,TEMPERATURE", more=(_BRAKE,)),
     _cool("amd", "amd-smi", "metric", "--power", "--temperature", "--clock"),
 )
 
@@ -117,12 +118,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         held = any(_BAD.match(reason) or _BAD.search(reason[2:]) for reason in sensors.throttle_reasons or ())
         capped = bool(limit and default and limit < _LOW_CAP * default)
         hot = _held_by_heat(sensors)
+        pasted = from_text(machine, f"gpus[{gpu.key}].sensors.power_limit_w")
         if not held and not capped and not hot:
             continue
         yield Finding(
-            severity=Severity.INFO
-            if from_text(machine, f"gpus[{gpu.key}].sensors.power_limit_w") and not (held or hot or minded)
-            else Severity.WARNING,
+            severity=Severity.INFO if pasted and not (held or hot or minded) else Severity.WARNING,
             summary=_summary(gpu, held, hot),
             subject=Subject(kind="gpu", id=gpu.key),
             evidence=evidence(machine, [f"gpus[{gpu.key}].sensors.{n}" for n in _SHOWN]),

@@ -46,7 +46,7 @@ Hide the integrated GPU with HIP_VISIBLE_DEVICES and try again.
 Hide it, or disable it in the firmware.
 
 ## Fix safety
-Changes the host: do it when no job runs on the node.
+The variable affects one job. The firmware setting needs a reboot, and a display on the card.
 
 ## References
 https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html

@@ -47,7 +47,7 @@ RCCL also prints its line about iommu=pt in a guest, where the host translates: 
 Boot with iommu=pt.
 
 ## Fix safety
-Changes the host: do it when no job runs on the node.
+Root, reboot: every job on the node stops. Undo: remove the argument and reboot.
 
 ## References
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html

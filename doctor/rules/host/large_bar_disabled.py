@@ -41,7 +41,7 @@ The driver cannot start the GPU, or it is not seen at all.
 Enable Above 4G Decoding and resizable BAR, or update the firmware.
 
 ## Fix safety
-Changes the host: do it when no job runs on the node.
+Needs a reboot: every job on the node stops.
 
 ## References
 https://github.com/NVIDIA/open-gpu-kernel-modules/issues/862

@@ -42,7 +42,7 @@ A virtual machine, one GPU only, or no bridge redirects (SrcValid+ alone sends n
 Disable ACS in the firmware, or clear it on the bridges at boot.
 
 ## Fix safety
-Changes the host: do it when no job runs on the node.
+Root, or a reboot. Without ACS, GPUs of virtual machines are not kept apart.
 
 ## References
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html

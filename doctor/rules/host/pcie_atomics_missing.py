@@ -45,7 +45,7 @@ Look for 'PCI rejects atomics' in the kernel log.
 Use a slot of the CPU itself; gfx9 and later work without atomics in most cases.
 
 ## Fix safety
-Changes the host: do it when no job runs on the node.
+The node must be powered off.
 
 ## References
 https://github.com/ROCm/ROCm/issues/1214

@@ -49,7 +49,7 @@ link. A few corrected errors. A text about an MI300A, which has CPU and GPU in o
 Reseat the card, change the riser or cable, or use another slot.
 
 ## Fix safety
-Changes the host: do it when no job runs on the node.
+The node must be powered off.
 
 ## References
 https://docs.kernel.org/PCI/index.html

@@ -105,6 +105,11 @@ def looks(title: str, *argv: str, root: bool = False, where: Where = "host", **m
     return Remedy(title=title, scope=scope, steps=(Step(text=title, command=argv, where=where),), root=root, **more)
 
 
+def kernel_log(title: str, word: str, vendor: str) -> Remedy:
+    """The kernel log's lines of this boot with that word; all in small letters, it finds capitals too."""
+    return looks(title, *("journalctl", "-k", "-b", "--grep", word), root=True, vendor=vendor)
+
+
 def firmware(title: str, *texts: str, undo: str = "Set the old value again.", **more: Any) -> Remedy:
     """A setting of the board, which a reboot reaches."""
     enter = "Reboot into the firmware settings (or use the BMC)."

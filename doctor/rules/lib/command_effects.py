@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from doctor.facts import Snapshot
 from doctor.findings import Expect, Step
+from doctor.redaction.lazy import Lazy
 
 Words = tuple[str, ...]
 LOOKS = frozenset(
@@ -23,6 +24,8 @@ LOOKS = frozenset(
 """Commands that show or measure and change nothing."""
 STARTERS = frozenset(("env", "docker", "podman", "sbatch", "srun", "apptainer", "compute-sanitizer"))
 """Commands that start a program of yours another way: nothing lasts but what that program does."""
+_PYTHON = Lazy(r"(?:^|/)python3?(?:\.\d{1,2})?$")
+_MADE_OF_FILES = ("dracut", "update-initramfs", "mkinitcpio", "update-grub", "grub-mkconfig", "ldconfig")
 _GONE = "This cannot be undone."
 
 
@@ -33,10 +36,12 @@ def undo_of(argv: Words, machine: Snapshot) -> Step | None:
     ('modprobe', '-r', 'nvidia_uvm')
     """
     program, rest = argv[0], argv[1:]
-    if pip := _pip(argv):
-        return pip if changes(argv) else None
     if not changes(argv) or starts_again(argv):
         return None
+    if "venv" in rest:
+        return Step(text=f"Delete the environment {shlex.quote(rest[-1])}.")
+    if "pip" in argv[:4] or program == "uv":
+        return Step(text="Install the old versions again; `pip freeze` before this step lists them.")
     found = _UNDO[program](rest, machine) if program in _UNDO else "Note the old setting before you change it."
     if isinstance(found, str):
         return Step(text=found)
@@ -59,8 +64,8 @@ def changes(argv: Words) -> bool:
     """Whether the command changes something that lasts."""
     program, rest = argv[0], argv[1:]
     if "pip" in argv[:4] or program == "uv":
-        return "install" in argv or "uninstall" in argv or "sync" in argv
-    if program in ("python3", "python") or program.endswith(("/python", "/python3")):
+        return any(word in argv for word in ("install", "uninstall", "sync", "venv"))
+    if _PYTHON.search(program):
         return "venv" in rest
     if program in ("docker", "podman"):
         return rest[:1] == ("restart",)
@@ -120,12 +125,6 @@ def _of_env(rest: Words) -> list[Expect]:
         else:
             break
     return found
-
-
-def _pip(argv: Words) -> Step | None:
-    if not ("pip" in argv[:4] or argv[0] == "uv"):
-        return None
-    return Step(text="Install the old versions again; `pip freeze` before this step lists them.", where="environment")
 
 
 def _systemctl(rest: Words, _machine: Snapshot) -> Words | str:
@@ -225,10 +224,6 @@ def _ctk(rest: Words, _machine: Snapshot) -> Words | str:
     return "Remove the links in /dev/char that point to nvidia nodes." if "create-dev-char-symlinks" in rest else _GONE
 
 
-def _mokutil(rest: Words, _machine: Snapshot) -> Words | str:
-    return ("mokutil", "--delete", rest[-1]) if rest[:1] == ("--import",) else _GONE
-
-
 def _grubby(rest: Words, _machine: Snapshot) -> Words | str:
     swapped = tuple(w.replace("--args=", "--remove-args=", 1) if w.startswith("--args=") else w for w in rest)
     return ("grubby", *swapped)
@@ -237,11 +232,7 @@ def _grubby(rest: Words, _machine: Snapshot) -> Words | str:
 _UNDO: dict[str, Callable[[Words, Snapshot], Words | str]] = {
     "systemctl": _systemctl,
     "modprobe": _modprobe,
-    **dict.fromkeys(
-        ("dracut", "update-initramfs", "mkinitcpio", "update-grub", "grub-mkconfig"),
-        lambda _rest, _m: "Run it again after the old files are back.",
-    ),
-    "ldconfig": lambda _rest, _m: "Run ldconfig again after the files are back.",
+    **dict.fromkeys(_MADE_OF_FILES, lambda _rest, _m: "Run it again after the old files are back."),
     "sysctl": _sysctl,
     "nvidia-smi": _nvidia_smi,
     "usermod": _usermod,
@@ -251,7 +242,7 @@ _UNDO: dict[str, Callable[[Words, Snapshot], Words | str]] = {
     "zypper": _packages("zypper"),
     "pacman": _packages("pacman"),
     "dnf": _dnf,
-    "mokutil": _mokutil,
+    "mokutil": lambda rest, _m: ("mokutil", "--delete", rest[-1]) if rest[:1] == ("--import",) else _GONE,
     "grubby": _grubby,
     "sh": lambda rest, _m: ("rm", rest[-1].rpartition(" > ")[2]),
     "snap": lambda rest, _m: ("snap", "install", *rest[1:]),
@@ -266,5 +257,4 @@ _UNDO: dict[str, Callable[[Words, Snapshot], Words | str]] = {
     "cpupower": lambda _rest, _m: "Set the old governor again; `cpupower frequency-info` shows it before this step.",
     "kubectl": lambda _rest, _m: "Apply the old manifest again.",
     "nvidia-modprobe": lambda _rest, _m: ("modprobe", "-r", "nvidia_uvm"),
-    "python3": lambda rest, _m: f"Delete the environment {shlex.quote(rest[-1])}.",
 }

@@ -124,16 +124,9 @@ def _of_cloud(machine: Snapshot) -> tuple[Step, ...]:
 def _driver(
     title: str, steps: tuple[Step, ...], machine: Snapshot, system: str | None, keeps: tuple[str, ...] = ()
 ) -> Remedy:
-    return Remedy.model_validate(
-        {
-            **_WITH_REBOOT, "title": title, "scope": Scope.DRIVER, "steps": steps, "for": system, "keeps": keeps,
-            "vendor": "nvidia",
-            "undo": (Step(text=_BACK if machine.nvidia_driver.version else _REMOVE),),
-        }
-    )  # fmt: skip
-
-
-_BACK, _REMOVE = "Install the old branch again the same way, then reboot.", "Remove these packages, then reboot."
+    back, remove = "Install the old branch again the same way, then reboot.", "Remove these packages, then reboot."
+    undo = (Step(text=back if machine.nvidia_driver.version else remove),)
+    return way(title, Scope.DRIVER, *steps, for_=system, keeps=keeps, vendor="nvidia", undo=undo, **_WITH_REBOOT)
 
 
 def amdgpu_driver(machine: Snapshot) -> tuple[Remedy, ...]:
@@ -141,16 +134,11 @@ def amdgpu_driver(machine: Snapshot) -> tuple[Remedy, ...]:
     manager = host_family(machine)
     row = nvidia_packages.distribution(machine)
     if (row.amd_repository if row else manager != "pacman") and (argv := install(manager, "amdgpu-dkms")):
-        release = _amdgpu_release(machine)
-        back = undo_of(argv, machine)
-        whole = {
-            "title": f"Install AMD's driver package amdgpu-dkms {release}.",
-            **_WITH_REBOOT, "scope": Scope.DRIVER, "vendor": "amd",
-            "steps": (*repositories.amdgpu(machine, release), Step(text="Install amdgpu-dkms.", command=argv), REBOOT),
-            "for": machine.os.name or machine.os.id,
-            "undo": (back, reboot("Reboot into the kernel's own driver.")),
-        }  # fmt: skip
-        return (Remedy.model_validate(whole),)
+        release, system = _amdgpu_release(machine), machine.os.name or machine.os.id
+        steps = (*repositories.amdgpu(machine, release), Step(text="Install amdgpu-dkms.", command=argv), REBOOT)
+        title = f"Install AMD's driver package amdgpu-dkms {release}."
+        undo = (undo_of(argv, machine), reboot("Reboot into the kernel's own driver."))
+        return (way(title, Scope.DRIVER, *steps, for_=system, vendor="amd", undo=undo, **_WITH_REBOOT),)
     return (amdgpu_firmware(machine, "Install the kernel's amdgpu module and the GPU's firmware"),)
 
 
@@ -171,7 +159,9 @@ def amdgpu_firmware(machine: Snapshot, title: str = "Install the newest firmware
     manager = host_family(machine)
     package = _FIRMWARE.get(manager or "")
     row = nvidia_packages.distribution(machine)
-    if machine.os.id == "ubuntu" or (row and row.id in ("rhel-8", "rhel-9")):  # they do not split it
+    if machine.os.id == "ubuntu" or (
+        row and ("ubuntu" in row.os or row.id in ("rhel-8", "rhel-9"))
+    ):  # they do not split it
         package = "linux-firmware"
     elif manager == "dnf" and machine.os.id != "fedora" and not (row and row.id == "rhel-10"):
         package = None
@@ -180,6 +170,8 @@ def amdgpu_firmware(machine: Snapshot, title: str = "Install the newest firmware
     return way(
         f"{title}{' on the host' if in_container(machine) else ''}, then reboot.",
         Scope.DRIVER,
+        *(nvidia_packages.non_free(row, "non-free-firmware") if argv else ()),
+        *((Step(text="Read the package lists.", command=("apt-get", "update")),) if manager == "apt" else ()),
         *(Step(text=text, command=argv), initramfs(machine), REBOOT),
         **_WITH_REBOOT,
         vendor="amd",
@@ -212,6 +204,6 @@ _INITRAMFS = {
 def rebuild_modules(machine: Snapshot) -> Remedy:
     """Build all DKMS modules for the running kernel."""
     headers = kernel_headers(machine)
-    build = ("dkms", "autoinstall", "-k", str(machine.kernel.release)) if headers.command else None
+    build = ("dkms", "autoinstall", *(("-k", str(machine.kernel.release)) if headers.command else ()))
     steps = (headers, Step(text="Build the modules.", command=build))
     return way("Build the DKMS modules for the running kernel.", Scope.DRIVER, *steps, root=True)

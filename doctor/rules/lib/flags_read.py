@@ -32,7 +32,8 @@ def evaluated(machine: Snapshot, rule: str, own: Iterable[Finding] = ()) -> Iter
         linted.pop(finding.subject.id, None)
         yield finding
     if not run_line.from_text(machine, "environment"):
-        yield from (finding for finding in linted.values() if _is_sure(finding))
+        sure = (f for f in linted.values() if f.severity is not Severity.INFO)
+        yield from (f for f in sure if _UNSURE not in f.summary)
 
 
 def _linted(machine: Snapshot) -> tuple[Finding, ...]:
@@ -50,7 +51,3 @@ def _linted(machine: Snapshot) -> tuple[Finding, ...]:
     found = lint.findings(Situation(env, machine, partial=pasted), places) if env else ()
     _last[:] = [(machine, found)]
     return found
-
-
-def _is_sure(finding: Finding) -> bool:
-    return finding.severity is not Severity.INFO and _UNSURE not in finding.summary

@@ -11,11 +11,12 @@ from doctor.findings import Expect, Remedy, Scope
 from doctor.knowledge.gfx_support import support_of, wheel_of
 from doctor.knowledge.overrides import override_of
 from doctor.rules.lib.advice import looks, step, way
+from doctor.rules.lib.pip import python_after, python_of
 from doctor.rules.lib.torch_install import (
     REPLACES,
+    TEST,
     install,
     install_torch,
-    python_of,
     release_of,
     see_gpu,
     solved,
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from doctor.knowledge.overrides import Override
 
 NAME = "HSA_OVERRIDE_GFX_VERSION"
-_TEST = 'print(__import__("torch").ones(3, device="cuda").sum())'
 _THEROCK = "https://github.com/ROCm/TheRock/blob/main/RELEASES.md"
 
 
@@ -62,18 +62,18 @@ def _override(machine: Snapshot, kb: Knowledge, gfx: str) -> Iterator[Remedy]:
     elif newest := wheel_of(kb, row.target, release_of(machine)):
         version, tag = newest
         first = install_torch(machine, tag, f"torch=={version}")
-        known = override(machine, row, (first[-1].command or ())[:1])
+        known = override(machine, row, python_after(machine))
         undo = (*known.undo, *undo_torch(machine))
         whole = {"steps": (*first, *known.steps), "undo": undo, "scope": Scope.ENVIRONMENT, "effect": ()}
         title = f"Install torch {version} ({tag}) and set {NAME}={row.value} (unofficial, AMD does not test this)."
         yield known.model_copy(update={"title": title, **whole})
 
 
-def override(machine: Snapshot, row: Override, python: tuple[str, ...] = ()) -> Remedy:
+def override(machine: Snapshot, row: Override, python: str | None = None) -> Remedy:
     """Try the override, with that interpreter or the one that is here; then keep it where the program is started."""
     setting = f"{NAME}={row.value}"
     inside = bool(machine.container.inside)
-    test = step("Test it.", "env", setting, *(python or (python_of(machine),)), "-c", _TEST, where="environment")
+    test = step("Test it.", "env", setting, python or python_of(machine), "-c", TEST, where="environment")
     where = "the container's settings (`-e`)" if inside else "the shell profile, service unit or job script"
     keep = step(f"If it prints 3, set {setting} in {where}.", where="environment")
     return way(

@@ -36,6 +36,7 @@ def known_faults(machine: Snapshot, rule: str) -> Iterator[Finding]:
         felt = not fault.only_shown and bool(seen & set(fault.felt))
         if pointed and not shown and not felt:
             continue
+        scope = Scope.HOST if facts and all(name.partition("[")[0] == "rocm" for name in facts) else Scope.ENVIRONMENT
         host = fault.kernel or fault.nvidia or fault.amdgpu
         takes = bool(shown) and "memory" in fault.what and "cuda-out-of-memory" in fault.felt
         finding = Finding(
@@ -51,7 +52,7 @@ def known_faults(machine: Snapshot, rule: str) -> Iterator[Finding]:
             remedies=(
                 by_hand(fault.fix, Scope.DRIVER, undo="Install the old release again.", root=True, reboot=True)
                 if host
-                else by_hand(fault.fix, Scope.ENVIRONMENT, undo="Install the old release again."),
+                else by_hand(fault.fix, scope, undo="Install the old release again.", root=scope is Scope.HOST),
             ),
             source=f"{fault.source} ({fault.as_of})",
         )

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Literal
 from doctor.facts import Snapshot
 from doctor.findings import Step
 from doctor.redaction.lazy import Lazy
-from doctor.rules.lib.packages import READ_SUSE, host_family, install, kernel_headers, system_ids
+from doctor.rules.lib.advice import writes
+from doctor.rules.lib.packages import READ_SUSE, host_family, install, kernel_headers
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def distribution(machine: Snapshot) -> Distribution | None:
     """The row of this host's system; None where it is not listed, or hidden by a container."""
     from doctor.knowledge.distributions import distribution_of
 
-    return distribution_of(system_ids(machine), machine.os.version) if host_family(machine) else None
+    system = machine.os
+    return distribution_of(system.id or "", system.version, system.ubuntu_codename) if host_family(machine) else None
 
 
 def steps(machine: Snapshot, wanted: Wanted) -> Iterator[Step]:
@@ -56,6 +58,7 @@ def steps(machine: Snapshot, wanted: Wanted) -> Iterator[Step]:
         name = row.package or f"nvidia-driver-{own}{'-open' if wanted.is_open else ''}"
         version = row.nvidia[own]
         dated = f" ({version} as of {row.as_of})" if version else ""
+        yield from non_free(row, "contrib non-free non-free-firmware")
         yield Step(text="Read the package lists.", command=("apt-get", "update"))
         yield Step(text=f"Install {name}{dated}.", command=install(manager, name))
     elif manager == "pacman":
@@ -65,7 +68,15 @@ def steps(machine: Snapshot, wanted: Wanted) -> Iterator[Step]:
     else:
         yield kernel_headers(machine)
         yield from (*dkms_source(machine, row), *_repository(machine, row))
-        yield from _apt(wanted) if manager == "apt" else _dnf(machine, row, wanted)
+        yield from _apt(machine, wanted) if manager == "apt" else _dnf(machine, row, wanted)
+
+
+def non_free(row: Distribution | None, components: str) -> Iterator[Step]:
+    """Debian keeps the vendors' packages in components that not every system has (wiki.debian.org/SourcesList)."""
+    if row and row.codename and "debian" in row.os:
+        held = components if row.version != "11" else "contrib non-free"
+        line = f"deb https://deb.debian.org/debian {row.codename} {held}"
+        yield writes("/etc/apt/sources.list.d/non-free.list", line)
 
 
 def dkms_source(machine: Snapshot, row: Distribution | None) -> Iterator[Step]:
@@ -98,7 +109,7 @@ def lacking(machine: Snapshot, wanted: Wanted) -> str | None:
     if row is None or not row.nvidia or row.manager != "apt" or own_branch(machine, row, wanted):
         return None
     newest = max(row.nvidia, key=lambda name: Dotted(name.partition("-")[0]).numbers)
-    return f"{(machine.os.id or '').capitalize()} {row.version} itself carries {row.nvidia[newest] or newest}"
+    return f"{row.os[0].capitalize()} {row.version} itself carries {row.nvidia[newest] or newest}"
 
 
 def _repository(machine: Snapshot, row: Distribution | None) -> Iterator[Step]:
@@ -131,15 +142,26 @@ def _package(wanted: Wanted) -> str:
     return "nvidia-open" if wanted.is_open else "cuda-drivers"
 
 
-def _apt(wanted: Wanted) -> Iterator[Step]:
+def _goes_back(machine: Snapshot, wanted: Wanted) -> bool:
+    """Whether a newer branch is here: no package manager takes an older one in its place unasked."""
+    here = Dotted(machine.nvidia_driver.version or "").series(1)
+    return bool(here) and Dotted(wanted.branch) < here
+
+
+def _apt(machine: Snapshot, wanted: Wanted) -> Iterator[Step]:
     yield Step(text="Read the package lists.", command=("apt-get", "update"))
     pin = f"nvidia-driver-pinning-{wanted.branch}"
     yield Step(text=f"Hold the driver on branch {wanted.branch}.", command=install("apt", pin))
-    yield Step(text=f"Install {_package(wanted)}.", command=install("apt", _package(wanted)))
+    back = ("--allow-downgrades",) if _goes_back(machine, wanted) else ()
+    argv = ("apt-get", "install", "--yes", *back, _package(wanted))
+    yield Step(text=f"Install {_package(wanted)}.", command=argv)
 
 
 def _dnf(machine: Snapshot, row: Distribution | None, wanted: Wanted) -> Iterator[Step]:
     branch, newest = wanted.branch, "without this, dnf installs the newest one"
+    if _goes_back(machine, wanted):
+        remove = ("dnf", "remove", "--assumeyes", "nvidia-driver*", "kmod-nvidia*")
+        yield Step(text="Remove the newer driver.", command=remove)
     by_module = row.hold == "module" if row else (machine.os.version or "").partition(".")[0] in ("8", "9")
     if by_module:
         reset = ("dnf", "module", "reset", "--assumeyes", "nvidia-driver")
@@ -155,7 +177,9 @@ def _dnf(machine: Snapshot, row: Distribution | None, wanted: Wanted) -> Iterato
             yield Step(text="Install dnf's plugin that holds versions.", command=plugin)
         lock = ("dnf", "versionlock", *add, f"*nvidia*{branch}*")
         yield Step(text=f"Hold the driver on branch {branch}; {newest}.", command=lock)
-    yield Step(text=f"Install {_package(wanted)}.", command=install("dnf", _package(wanted)))
+    over = ("--allowerasing",) if machine.nvidia_driver.version else ()  # the modules of the other flavour
+    argv = ("dnf", "install", "--assumeyes", *over, _package(wanted))
+    yield Step(text=f"Install {_package(wanted)}.", command=argv)
 
 
 def _suse(machine: Snapshot, row: Distribution | None, wanted: Wanted) -> Iterator[Step]:

@@ -23,11 +23,6 @@ _INSTALL: dict[Family, tuple[str, ...]] = {
 }
 
 
-def system_ids(machine: Snapshot) -> tuple[str, ...]:
-    """`ID` of os-release; where that is a family of its own, nothing else: a derivative numbers its releases itself."""
-    return (machine.os.id,) if machine.os.id else ()
-
-
 def family(machine: Snapshot) -> Family | None:
     """The package manager of this system. Inside a container it is the container's, not the host's."""
     words = [machine.os.id or "", *(machine.os.id_like or "").split()]
@@ -64,5 +59,8 @@ def kernel_headers(machine: Snapshot) -> Step:
         return Step(text="Install the headers of the running kernel (`uname -r`).")
     kind = "uek-devel" if "uek" in release else "devel"
     names = {"apt": f"linux-headers-{release}", "dnf": f"kernel-{kind}-{release}", "zypper": "kernel-default-devel"}
+    if manager == "pacman":  # linux, linux-lts, linux-zen, linux-hardened (archlinux.org/packages)
+        flavour = re.search(r"-(lts|zen|hardened)\d*(?:-|$)", release)
+        names["pacman"] = f"linux-{flavour[1]}-headers" if flavour else "linux-headers"
     argv = install(manager, names[manager]) if manager in names else None
     return Step(text=f"Install the headers of kernel {release[:60]}.", command=argv)

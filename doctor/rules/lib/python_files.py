@@ -11,11 +11,12 @@ from doctor.knowledge.gpu_code import way
 from doctor.knowledge.requirements import python_unmet, tested_tensorflow, unmet
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib.arguments import Knowledge
+from doctor.rules.lib.pip import python_after
 from doctor.rules.lib.python_code import one_an_arch
 from doctor.rules.lib.python_packages import pip_install
 from doctor.rules.lib.python_pins import lacking_symbols, of_pin, of_pins, of_symbols
 from doctor.rules.lib.toolkits import toolkit_of_torch
-from doctor.rules.lib.torch_install import install, python_of, see_gpu
+from doctor.rules.lib.torch_install import install, see_gpu
 from doctor.versions import Dotted
 
 COMPILED = (
@@ -149,7 +150,7 @@ def python_version(machine: Snapshot) -> Iterator[Finding]:
                 *evidence(machine, ("interpreter.version", "interpreter.path")),
             ),
             remedies=(pip_install(machine, "Install a release for this Python.", "--upgrade", package.name),),
-            verify=(python_of(machine), "-m", "pip", "check"),
+            verify=(python_after(machine), "-m", "pip", "check"),
         )
 
 

@@ -10,8 +10,8 @@ from doctor.findings import Evidence, Finding, Remedy, Scope, Severity, Subject,
 from doctor.knowledge.requirements import unmet
 from doctor.parsers.elf.gpu_library import COMPONENTS
 from doctor.rules.lib.advice import by_hand, set_to, step, unset, way
+from doctor.rules.lib.pip import python_after, python_of
 from doctor.rules.lib.python_packages import pip_install
-from doctor.rules.lib.torch_install import python_of
 
 _PACKAGES = {
     "libcudart": "cuda-runtime", "libnvrtc": "cuda-nvrtc", "libcupti": "cuda-cupti", "libnvToolsExt": "nvtx",
@@ -81,11 +81,12 @@ def mixed_cudnn(machine: Snapshot) -> Iterator[Finding]:
     listed = ", ".join(f"{held.key} {held.release}" for held in dated)
     again = next((p for p in machine.packages or () if p.name.startswith("nvidia-cudnn-cu")), None)
     keep = "Keep one release of cuDNN on the loader's path."
-    remedy = by_hand(keep, Scope.ENVIRONMENT, undo="Add the other folder again.")
+    remedy, python = by_hand(keep, Scope.ENVIRONMENT, undo="Add the other folder again."), python_of(machine)
     if again and all("/nvidia/cudnn/" in (held.path or "") for held in dated):
         requirement = f"{again.name}=={again.version}"
         text = "Install cuDNN's package again, in the same version."
         remedy = pip_install(machine, text, "--force-reinstall", "--no-deps", requirement)
+        python = python_after(machine)
     yield Finding(
         summary=f"cuDNN's libraries are of several releases: {listed[:120]}.",
         severity=Severity.ERROR,
@@ -95,7 +96,7 @@ def mixed_cudnn(machine: Snapshot) -> Iterator[Finding]:
             for held in dated
         ),
         remedies=(remedy,),
-        verify=(python_of(machine), "-c", "import torch; print(torch.backends.cudnn.version())"),
+        verify=(python, "-c", "import torch; print(torch.backends.cudnn.version())"),
     )
 
 
@@ -221,7 +222,7 @@ def not_found(machine: Snapshot) -> Iterator[Finding]:
                 undo="Take the folder off LD_LIBRARY_PATH again.",
             ),
         ),
-        verify=(python_of(machine), "-c", "import torch"),
+        verify=(python_after(machine) if wanted else python_of(machine), "-c", "import torch"),
     )
 
 

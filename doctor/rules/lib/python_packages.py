@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Remedy, Scope, Step
-from doctor.rules.lib.torch_install import python_of
+from doctor.rules.lib.pip import pip, python_of, refuses_pip, undo
+from doctor.rules.lib.torch_install import torch_again
 from doctor.versions import Dotted
 
 
@@ -32,32 +34,40 @@ def major(version: str | None) -> int | None:
     return Dotted(version or "").major
 
 
-def pip_install(machine: Snapshot, title: str, *requirements: str) -> Remedy:
-    """Install those requirements into the user's environment."""
-    command = (python_of(machine), "-m", "pip", "install", *requirements)
-    return _of_pip(machine, title, command, requirements, "Replaces packages of this environment.")
+def pip_install(machine: Snapshot, title: str, *requirements: str, remove: tuple[str, ...] = ()) -> Remedy:
+    """Install those requirements for the user's program, after those packages are removed. A new environment has
+    precedence over what it is made on, so there nothing needs to be removed."""
+    new = refuses_pip(machine)
+    if new and any(word.startswith("nvidia-") for word in requirements):
+        requirements = torch_again(machine)  # torch loads the libraries of its own environment
+    unknown = " (RELEASE and LABEL: 2.9.1 and cu128 of torch 2.9.1+cu128)." if "torch==RELEASE" in requirements else ""
+    steps = pip(machine, f"{title.removesuffix('.')}{unknown}" if unknown else title, *requirements)
+    if remove and not new:
+        argv = (python_of(machine), "-m", "pip", "uninstall", "--yes", *remove)
+        put = steps[0].model_copy(update={"text": f"Install {requirements[-1]}."})
+        steps = (Step(text=f"Remove {' and '.join(remove)}.", command=argv, where="environment"), put)
+    replaced = {
+        p.name: p
+        for word in (*remove, *requirements)
+        for p in _replaced_by(machine, word.lower().replace("_", "-"))
+        if f"{p.name}=={release(p.version)}" not in requirements
+    }
+    return Remedy(
+        title=f"{title.removesuffix('.')}, in a new environment." if new else title,
+        scope=Scope.ENVIRONMENT,
+        steps=steps,
+        risk=None if new else "replaces packages of this environment",
+        undo=undo(machine, replaced.values()),
+    )
 
 
-def pip_remove(machine: Snapshot, title: str, *names: str, then: tuple[str, ...] = ()) -> Remedy:
-    """Remove those packages from the user's environment, and install others after that."""
-    command = (python_of(machine), "-m", "pip", "uninstall", "--yes", *names)
-    remedy = _of_pip(machine, title, command, names, "Removes packages of this environment.")
-    if not then:
-        return remedy
-    install = (python_of(machine), "-m", "pip", "install", *then)
-    step = Step(text=f"Install {then[-1]} again.", command=install, where="environment")
-    return remedy.model_copy(update={"steps": (*remedy.steps, step)})
-
-
-def _of_pip(machine: Snapshot, title: str, command: tuple[str, ...], asked: tuple[str, ...], risk: str) -> Remedy:
-    step = Step(text=title, command=command, where="environment")
-    held = [p for word in asked if (p := package(machine, _NAME.split(word.lower().replace("_", "-"))[0]))]
-    old = tuple(dict.fromkeys(f"{p.name}=={p.version}" for p in held))
-    undo = Step(text="Install the old versions again; `pip freeze` before this step lists them.", where="environment")
-    if old:
-        again = (python_of(machine), "-m", "pip", "install", *old)
-        undo = Step(text="Install the old versions again.", command=again, where="environment")
-    return Remedy(title=title, scope=Scope.ENVIRONMENT, steps=(step,), risk=risk, undo=(undo,))
+def _replaced_by(machine: Snapshot, requirement: str) -> Iterator[Package]:
+    """What is installed of the packages that a requirement names: with an extra, also those named after it."""
+    name = _NAME.split(requirement)[0]
+    for one in machine.packages or ():
+        held = one.name.lower().replace("_", "-")
+        if name and (held == name or ("[" in requirement and held.startswith(name))):
+            yield one
 
 
 _NAME = re.compile(r"[^a-z0-9._-]|(?<![a-z0-9._-])-")

@@ -9,8 +9,8 @@ from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Severity, Subject, evidence
 from doctor.knowledge.requirements import Unmet, unmet
 from doctor.parsers.python.torch_symbols import plain
+from doctor.rules.lib.pip import python_after
 from doctor.rules.lib.python_packages import pip_install, shown
-from doctor.rules.lib.torch_install import python_of
 
 _SHOWN = 3
 _WIDE = 50
@@ -54,7 +54,7 @@ def of_pin(machine: Snapshot, each: Unmet, severity: Severity, about: str = "pac
                 f"{each.wants}{each.specifier}",
             ),
         ),
-        verify=(python_of(machine), "-m", "pip", "check"),
+        verify=(python_after(machine), "-m", "pip", "check"),
         source="the package's own metadata",
     )
 
@@ -104,7 +104,7 @@ def of_symbols(machine: Snapshot, binary: GpuBinary, names: str) -> Finding:
                 "--no-build-isolation", "--no-cache-dir", "--force-reinstall", "--no-deps", owner,
             ),
         ),
-        verify=(python_of(machine), "-c", "import torch; torch.ops.load_library('" + _quotable(binary.key) + "')"),
+        verify=(python_after(machine), "-c", "import torch; torch.ops.load_library('" + _quotable(binary.key) + "')"),
     )  # fmt: skip
 
 

@@ -8,9 +8,9 @@ from doctor.facts.python import PluginLibrary
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Scope, Severity, Subject
 from doctor.rules.lib.advice import by_hand
+from doctor.rules.lib.pip import python_after
 from doctor.rules.lib.python_loading import is_gpu
 from doctor.rules.lib.python_packages import below, package, pip_install
-from doctor.rules.lib.torch_install import python_of
 from doctor.versions import Dotted
 
 _OWNERS = ("onnxruntime-", "jax-", "tensorflow-")
@@ -87,7 +87,7 @@ def _gone(machine: Snapshot, name: str, lacking: list[PluginLibrary]) -> Finding
         subject=Subject(kind="library", id=lacking[0].name),
         evidence=_evidence(machine, lacking),
         remedies=(fix,),
-        verify=(python_of(machine), "-c", "import onnxruntime") if name.startswith("onnx") else (),
+        verify=(python_after(machine), "-c", "import onnxruntime") if name.startswith("onnx") else (),
     )
 
 

@@ -6,7 +6,7 @@ from doctor.facts.snapshot import Snapshot
 from doctor.findings import Remedy, Scope, Step
 from doctor.rules.lib.advice import set_to, step, way
 from doctor.rules.lib.packages import family, install
-from doctor.rules.lib.torch_install import python_of
+from doctor.rules.lib.pip import python_of
 from doctor.versions import Dotted
 
 

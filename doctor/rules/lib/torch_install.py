@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Literal
 
+from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Expect, Remedy, Scope, Step
 from doctor.rules.lib.advice import by_hand
+from doctor.rules.lib.pip import INDEX, index, pip, python_after, refuses_pip, undo
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.resolve import Solution
 
-INDEX = "https://download.pytorch.org/whl"
-"""PyTorch's own index of builds, as its installation page names it (pytorch.org, 2026-11-20)."""
 _CUDA = (
     ("13.0", "cu130"),
     ("12.8", "cu128"),
@@ -32,45 +31,13 @@ _TURING = 75
 _TEGRA = ("sm_53", "sm_62", "sm_72", "sm_87")
 """Of Jetson modules alone. No build on that index has code for one: the lists for aarch64 up to torch 2.15."""
 _OF_JETSON = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/"
-_LONGEST_PATH = 1024
 _FAMILY = ("torch", "torchvision", "torchaudio")
-
-
-def python_of(machine: Snapshot) -> str:
-    """The interpreter that the user works with, where its path is fit to be shown in a command; else the one that is
-    first on PATH, in an environment that is activated."""
-    path = machine.interpreter.path or ""
-    return path if path.startswith("/") and path.isprintable() and len(path) < _LONGEST_PATH else "python3"
-
-
-_NEW = "torch-venv"
-
-
-def refuses_pip(machine: Snapshot) -> bool:
-    """Whether the distribution keeps pip out of the Python that is named (PEP 668: Debian from 12, Ubuntu from 23.04,
-    Arch), or no Python was found on this machine. Whoever pastes a text has one."""
-    path, torch, system = machine.interpreter.path, machine.torch, machine.os
-    if path is None:
-        seen = machine.gpus is not None and not machine.symptoms and not machine.source("gpus").startswith("text")
-        return torch.installed is False or (seen and not (torch.version or torch.build or machine.packages))
-    since = {"debian": "12", "ubuntu": "23.04", "arch": "0"}.get(system.id or "")
-    return path.startswith("/usr/bin/") and since is not None and not Dotted(system.version or since) < since
 
 
 def install_torch(machine: Snapshot, tag: str, *wanted: str) -> tuple[Step, ...]:
     """torch from one of PyTorch's indexes: in the environment that has it, or in a new one."""
-    options = ("install", "--force-reinstall", "--index-url", f"{INDEX}/{tag}", *wanted)
-    if not refuses_pip(machine):
-        here = "" if machine.interpreter.path else " Activate its environment first."
-        command = (python_of(machine), "-m", "pip", *options)
-        return (Step(text=f"Replace torch.{here}", command=command, where="environment"),)
-    text = f"Create an environment, {_NEW} (Debian, Ubuntu: it needs the package python3-venv)."
-    venv, python = ("python3", "-m", "venv", _NEW), f"{_NEW}/bin/python"
-    return (
-        Step(text=text, command=venv, where="environment"),
-        Step(text=f"Install torch in it; run your program with {python}.",
-             command=(python, "-m", "pip", *options), where="environment"),
-    )  # fmt: skip
+    here = "" if machine.interpreter.path else " Activate its environment first."
+    return pip(machine, f"Replace torch.{here}", "--force-reinstall", *index(tag), *wanted)
 
 
 def cuda_tag(machine: Snapshot) -> str:
@@ -179,14 +146,10 @@ REPLACES = "replaces torch and the packages that it pins in this environment"
 
 
 def undo_torch(machine: Snapshot) -> tuple[Step, ...]:
-    """The build that was there: its label is the index that it came from."""
-    if refuses_pip(machine):
-        return (Step(text=_DELETE, command=("rm", "-r", _NEW), where="environment"),)
-    again = torch_again(machine)
-    if "--index-url" not in again:
-        return ()
-    argv = (python_of(machine), "-m", "pip", "install", *again)
-    return (Step(text="Reinstall the old build.", command=argv, where="environment"),)
+    """The build that was there."""
+    held = [p for p in machine.packages or () if p.name in _FAMILY]
+    alone = [Package(name="torch", version=machine.torch.version)] if machine.torch.version else []
+    return undo(machine, held or alone)
 
 
 def _tag_of(release: str, vendor: str, newest: str) -> str | None:
@@ -208,14 +171,22 @@ def _number(tag: str) -> tuple[int, ...]:
 
 
 def torch_again(machine: Snapshot) -> tuple[str, ...]:
-    """Arguments of `pip install` that install the same torch again, with what it pins."""
+    """Arguments of `pip install` that install the same torch again, with what it pins. PyPI's own builds are for CUDA:
+    where the build is not known, nor is the index."""
     same, label = release_of(machine), (machine.torch.version or "").partition("+")[2]
-    known = same and re.fullmatch(r"cpu|cu\d{3}|rocm\d\.\d(?:\.\d)?", label)
-    index = ("--index-url", f"{INDEX}/{label}") if known else ()
-    return ("--force-reinstall", *index, f"torch=={same}" if same else "torch")
+    if same and (index(label) or (not label and machine.torch.build == "cuda")):
+        return ("--force-reinstall", *index(label), f"torch=={same}")
+    return ("--force-reinstall", "--index-url", f"{INDEX}/LABEL", "torch==RELEASE")
+
+
+def run_kernel(machine: Snapshot) -> tuple[str, ...]:
+    """The argv that proves torch has code for the GPU."""
+    return (python_after(machine), "-c", TEST)
+
+
+TEST = 'print(__import__("torch").ones(3, device="cuda").sum())'
 
 
 def see_gpu(machine: Snapshot) -> tuple[str, ...]:
     """The argv that proves torch sees a GPU."""
-    python = f"{_NEW}/bin/python" if refuses_pip(machine) else python_of(machine)
-    return (python, "-c", "import torch; print(torch.__version__, torch.cuda.is_available())")
+    return (python_after(machine), "-c", "import torch; print(torch.__version__, torch.cuda.is_available())")

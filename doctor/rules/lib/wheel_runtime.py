@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding, Scope, Severity, Subject, evidence
 from doctor.rules.lib.advice import step, way
-from doctor.rules.lib.torch_install import undo_torch
 from doctor.versions import Dotted
 
 _BY_LIBROCDXG = "7.2"
@@ -38,10 +37,10 @@ def conflict(machine: Snapshot) -> Iterator[Finding]:
         evidence=evidence(machine, ("host.wsl", "torch.version", "torch.rocm", "torch.available")),
         remedies=(
             way(
-                "Remove torch's own HSA runtime, so that the one of WSL's ROCm is found.",
+                "Move torch's own HSA runtime away, so that the one of WSL's ROCm is found.",
                 Scope.ENVIRONMENT,
-                step(f"Delete libhsa-runtime64.so* in {folder}/lib.", where="environment"),
-                undo=undo_torch(machine),
+                step(f"Move libhsa-runtime64.so* out of {folder}/lib.", where="environment"),
+                undo=(step("Move the files back.", where="environment"),),
                 vendor="amd",
             ),
         ),

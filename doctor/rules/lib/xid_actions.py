@@ -112,30 +112,30 @@ def _xid(event: KernelEvent, number: int, entry: Xid | None) -> Asked:
 
 
 def remedies(board: str | None, device: str, actions: Iterable[str | None]) -> tuple[Remedy, ...]:
-    """What the worst of the actions asks for, as steps in order, ending in the report for the vendor, which names the
-    board."""
+    """What the worst of the actions asks for, as steps in order, after the report for the vendor: what ends the error
+    takes its traces away."""
     wanted = set(actions)
     which = f" Name the {board}." if board else ""
-    text = f"If the error returns, the vendor must replace the board (RMA): collect a report.{which}"
+    text = f"Collect a report first; if the error returns, the vendor needs it to replace the board (RMA).{which}"
     report = step(text, "nvidia-bug-report.sh")
     update = (_UPDATE,) if "UPDATE_SWFW" in wanted else ()
     if "RESTART_VM" in wanted and not wanted & {"RESTART_BM", "CHECK_MECHANICALS"}:
-        rows = (*update, step("Drain and restart the virtual machine.", *_REBOOT), report)
+        rows = (report, *update, step("Drain and restart the virtual machine.", *_REBOOT))
         title, risk = "Drain and restart the virtual machine.", "stops every job in the virtual machine"
         return (drain(title, *rows, reboot=True, risk=risk, vendor="nvidia"),)
     if wanted & set(_NODE):
         first = (_CABLES,) if "CHECK_MECHANICALS" in wanted else ()
-        rows = (*update, *first, _RESTART, report)
+        rows = (report, *update, *first, _RESTART)
         return (drain("Drain and restart the node.", *rows, reboot=True, risk=_NODE_ENDS, vendor="nvidia"),)
     if wanted <= {"RESTART_APP"}:
         again = step("Restart the program; reset the GPU when the node is next idle.")
-        return (way("Restart the program that failed.", Scope.JOB, again, report, vendor="nvidia"),)
+        return (way("Restart the program that failed.", Scope.JOB, report, again, vendor="nvidia"),)
     if update and wanted == {"UPDATE_SWFW"}:
         title = "Update the NVIDIA driver and the GPU's firmware."
-        return (way(title, Scope.FIRMWARE, _UPDATE, report, root=True, risk=_NODE_ENDS, vendor="nvidia"),)
+        return (way(title, Scope.FIRMWARE, report, _UPDATE, root=True, risk=_NODE_ENDS, vendor="nvidia"),)
     first = (_LET_GO,) if wanted & set(_DRAINS_ALONE) else ()
     links = (_DIAGNOSE,) if wanted & set(_LINK) else ()
-    return (reset(device, before=(*update, *first), after=(*links, report)),)
+    return (reset(device, before=(report, *update, *first), after=links),)
 
 
 def reset(device: str, before: tuple[Step, ...] = (), after: tuple[Step, ...] = ()) -> Remedy:

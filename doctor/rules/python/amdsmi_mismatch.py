@@ -42,9 +42,6 @@ The package and an installed ROCm are of one release, or either is not known. If
 ## Fix
 Install the amdsmi of the installed ROCm: it is in /opt/rocm/share/amd_smi.
 
-## Fix safety
-No reboot. Changes packages of this environment only.
-
 ## References
 https://rocm.docs.amd.com/projects/amdsmi/en/latest/install/install.html
 """,

@@ -39,9 +39,6 @@ FlashInfer's packages agree and no error message shows it.
 ## Fix
 Install the release that the framework pins.
 
-## Fix safety
-No reboot. Changes packages of this environment only.
-
 ## References
 https://docs.flashinfer.ai/installation.html
 """,

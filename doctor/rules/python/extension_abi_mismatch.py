@@ -12,8 +12,8 @@ from doctor.rules.lib import python_files, work_done
 from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.framework_pins import torch_series
 from doctor.rules.lib.missing_libraries import sought_of_another_cuda, sought_of_another_rocm
+from doctor.rules.lib.pip import python_after
 from doctor.rules.lib.python_packages import pip_install, release, shown
-from doctor.rules.lib.torch_install import python_of
 from doctor.versions import Dotted
 
 RULE = Rule(
@@ -53,9 +53,6 @@ one.
 
 ## Fix
 Install the wheel built for this torch, or build the extension in this environment.
-
-## Fix safety
-No reboot. Changes packages of this environment only.
 
 ## References
 https://github.com/Dao-AILab/flash-attention#installation-and-features
@@ -112,7 +109,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                     "--force-reinstall", "--no-deps", wanted,
                 ),
             ),
-            verify=(python_of(machine), "-c", "import torch; print(torch.__version__)"),
+            verify=(python_after(machine), "-c", "import torch; print(torch.__version__)"),
         )  # fmt: skip
 
 
@@ -129,7 +126,7 @@ def _without_binary(machine: Snapshot) -> Iterator[Finding]:
                     *(Evidence(text=f"has {f}"[:300], source=machine.source("installed_faults")) for f in fault.files),
                 ),
                 remedies=(pip_install(machine, "Install a release for this CUDA.", "--upgrade", fault.package),),
-                verify=(python_of(machine), "-m", fault.package),
+                verify=(python_after(machine), "-m", fault.package),
             )
 
 

@@ -11,7 +11,7 @@ from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import library_found, process_maps, python_files, python_loading, run_line, wheel_runtime
 from doctor.rules.lib.advice import by_hand, unset
 from doctor.rules.lib.arguments import Knowledge, Profile
-from doctor.rules.lib.python_packages import package, pip_install, pip_remove, release, shown
+from doctor.rules.lib.python_packages import package, pip_install, release, shown
 from doctor.rules.lib.torch_install import torch_again
 from doctor.versions import Dotted
 
@@ -57,9 +57,6 @@ information: its libraries have other names.
 
 ## Fix
 Keep one copy: unset LD_LIBRARY_PATH for this program, or remove the package of the other CUDA.
-
-## Fix safety
-No reboot. Changes packages of this environment only.
 
 ## References
 https://man7.org/linux/man-pages/man8/ld.so.8.html
@@ -119,11 +116,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 subject=Subject(kind="package", id=stem),
                 evidence=shown(machine, *held),
                 remedies=(
-                    pip_remove(
+                    pip_install(
                         machine,
                         "Remove both copies, then install torch's own.",
-                        *(p.name for p in held),
-                        then=torch_again(machine),
+                        *torch_again(machine),
+                        remove=tuple(p.name for p in held),
                     ),
                 ),
             )

@@ -46,9 +46,6 @@ the framework's own rule reports it. The driver's own libraries do not count.
 Install the package that contains the library, in the release that the error names, or add its folder to the library
 path.
 
-## Fix safety
-No reboot. Changes packages of this environment only.
-
 ## References
 https://man7.org/linux/man-pages/man8/ld.so.8.html
 """,
@@ -70,7 +67,7 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
         undo="Take the folder off LD_LIBRARY_PATH again.",
     )
     same = torch_again(machine)
-    if "--index-url" not in same:  # pip's own index may have a build for the other vendor
+    if "torch==RELEASE" in same:
         return (where,)
     again = pip_install(machine, "Install torch again with the libraries that its wheel needs.", *same)
     return again, where

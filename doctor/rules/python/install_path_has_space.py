@@ -47,9 +47,6 @@ torch is not a ROCm build and no error message shows it, or the path has no spac
 ## Fix
 Recreate the environment under a path without spaces: environments cannot be moved.
 
-## Fix safety
-No reboot. Changes packages of this environment only.
-
 ## References
 https://github.com/ROCm/clr/issues
 """,

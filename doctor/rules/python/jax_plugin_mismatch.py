@@ -13,8 +13,8 @@ from doctor.rules.lib import python_files, python_plugins, run_line
 from doctor.rules.lib.advice import by_hand
 from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.hardware import discrete
+from doctor.rules.lib.pip import python_after
 from doctor.rules.lib.python_packages import below, package, pip_install, release, shown
-from doctor.rules.lib.torch_install import python_of
 from doctor.versions import Dotted
 
 RULE = Rule(
@@ -47,9 +47,6 @@ incomplete, because the text shows JAX's own list of GPUs or an XLA error on a G
 ## Fix
 Install the plugin and its pjrt package in jaxlib's release.
 
-## Fix safety
-No reboot. Changes packages of this environment only.
-
 ## References
 https://docs.jax.dev/en/latest/installation.html
 """,
@@ -67,11 +64,11 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     plugins = {p.name.lower().replace("_", "-") for p in machine.packages or ()}
     cuda = "13" if any(name.startswith("jax-cuda13") for name in plugins) else "12"
     ways: list[Remedy] = []
+    other = tuple(sorted(name for name in plugins if _PLUGIN.match(name[:60]) and _foreign(machine) in name))
     if "nvidia" in there:
         title = "Install JAX with its CUDA plugin, all of one release."
-        ways.append(
-            pip_install(machine, title, "--upgrade", f"jax[cuda{cuda}]").model_copy(update={"vendor": "nvidia"})
-        )
+        fix = pip_install(machine, title, "--upgrade", f"jax[cuda{cuda}]", remove=other)
+        ways.append(fix.model_copy(update={"vendor": "nvidia"}))
     if "amd" in there:
         title = "Install JAX with its ROCm plugin, all of one release."
         old = any(name.startswith("jax-rocm60") for name in plugins) or "xla_rocm60" in _words(machine)
@@ -79,7 +76,7 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
         ways.append(
             by_hand(f"Install JAX for ROCm 6 by AMD's guide: {_AMD_GUIDE}", Scope.ENVIRONMENT, vendor="amd")
             if old or (here and "7" not in here)
-            else pip_install(machine, title, "--upgrade", _ROCM_7).model_copy(update={"vendor": "amd"})
+            else pip_install(machine, title, "--upgrade", _ROCM_7, remove=other).model_copy(update={"vendor": "amd"})
         )
     return tuple(ways)
 
@@ -132,7 +129,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         ),
         evidence=shown(machine, jaxlib, *(differs or foreign)),
         remedies=advice(machine, kb),
-        verify=(python_of(machine), "-c", "import jax; print(jax.devices())"),
+        verify=(python_after(machine), "-c", "import jax; print(jax.devices())"),
     )
 
 
@@ -146,7 +143,11 @@ def _unused(plugin: Package, jaxlib: str) -> bool:
 
 def _of_other_vendor(machine: Snapshot, plugins: Sequence[Package]) -> list[Package]:
     """The plugins, where all of them are for GPUs that this machine surely does not have."""
-    amd, nvidia = machine.of_vendor("amd"), machine.of_vendor("nvidia")
-    wrong = "jax-cuda" if amd and not nvidia else "jax-rocm" if nvidia and not amd else None
     names = [p.name.lower().replace("_", "-") for p in plugins]
-    return list(plugins) if wrong and plugins and all(name.startswith(wrong) for name in names) else []
+    return list(plugins) if plugins and all(name.startswith(_foreign(machine)) for name in names) else []
+
+
+def _foreign(machine: Snapshot) -> str:
+    """How the plugins' names begin that are for no GPU of this machine."""
+    amd, nvidia = machine.of_vendor("amd"), machine.of_vendor("nvidia")
+    return "jax-cuda" if amd and not nvidia else "jax-rocm" if nvidia and not amd else "jax-none"

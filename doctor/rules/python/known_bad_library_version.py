@@ -38,9 +38,6 @@ information. A crash alone does not count.
 ## Fix
 Install a release without the bug.
 
-## Fix safety
-No reboot. Changes packages of this environment only.
-
 ## References
 https://docs.nvidia.com/deeplearning/nccl/release-notes/index.html
 """,

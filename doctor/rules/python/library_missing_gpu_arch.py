@@ -9,9 +9,9 @@ from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scop
 from doctor.rules.lib import python_code, python_support
 from doctor.rules.lib.advice import step, way
 from doctor.rules.lib.arguments import Knowledge, Profile
+from doctor.rules.lib.pip import pip
 from doctor.rules.lib.python_packages import pip_install
 from doctor.rules.lib.torch_archs import torch_serves
-from doctor.rules.lib.torch_install import python_of
 
 RULE = Rule(
     id="library-missing-gpu-arch",
@@ -54,9 +54,6 @@ one.
 ## Fix
 Install a release built for this GPU, build it from source, or choose another backend.
 
-## Fix safety
-No reboot. Changes packages of this environment only.
-
 ## References
 docs.nvidia.com/cuda/cuda-runtime-api, cudaErrorNoKernelImageForDevice
 """,
@@ -74,12 +71,12 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     amd = arch.startswith("gfx")
     number = arch.partition(":")[0] if amd else f"{arch[3:-1]}.{arch[-1]}"
     variable = "PYTORCH_ROCM_ARCH" if amd else "TORCH_CUDA_ARCH_LIST"
-    build = (python_of(machine), "-m", "pip", "install", "--no-binary", "PACKAGE", "--no-build-isolation", "PACKAGE")
-    compiled = step("Compile it; this takes the toolkit of torch's release.", "env", f"{variable}={number}", *build,
-                    where="environment")  # fmt: skip
-    again = step("Install the old wheel again.", *build[:4], "PACKAGE", where="environment")
+    *make, build = pip(machine, "", "--no-binary", "PACKAGE", "--no-build-isolation", "PACKAGE")
+    text, argv = "Compile it; this takes the toolkit of torch's release.", ("env", f"{variable}={number}")
+    compiled = step(text, *argv, *(build.command or ()), where="environment")
+    again = step("Install the old wheel again.", where="environment")
     title = f"Compile the library (PACKAGE: its name) for {number[:20]} here."
-    return newer, way(title, Scope.ENVIRONMENT, compiled, undo=(again,))
+    return newer, way(title, Scope.ENVIRONMENT, *make, compiled, undo=(again,))
 
 
 _NO_KERNEL = ("cuda-no-kernel-image", "hip-invalid-device-function")

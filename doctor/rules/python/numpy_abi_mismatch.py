@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject
 from doctor.rules.lib import python_files
 from doctor.rules.lib.arguments import Knowledge, Profile
+from doctor.rules.lib.pip import python_after
 from doctor.rules.lib.python_packages import below, major, package, pip_install, shown
-from doctor.rules.lib.torch_install import python_of
 
 RULE = Rule(
     id="numpy-abi-mismatch",
@@ -38,9 +38,6 @@ The frameworks' releases support NumPy 2, or NumPy is 1.x, and no error message 
 
 ## Fix
 Install NumPy 1.26, or a torch of 2.3 or newer.
-
-## Fix safety
-No reboot. Changes packages of this environment only.
 
 ## References
 https://numpy.org/devdocs/numpy_2_0_migration_guide.html
@@ -73,7 +70,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             summary=f"{name} {held[name][:20]} was compiled for NumPy 1, but numpy {numpy.version[:20]} is installed.",
             severity=Severity.WARNING,
             subject=Subject(kind="package", id="numpy"),
-            evidence=(*evidence(machine, ("torch.version",)), *shown(machine, numpy)),
+            evidence=shown(machine, package(machine, name), numpy),
             remedies=(pip_install(machine, "Install NumPy 1.26.", "numpy==1.26.4"),),
-            verify=(python_of(machine), "-c", "import torch; torch.zeros(1).numpy()"),
+            verify=(python_after(machine), "-c", f"import {name.removesuffix('-gpu')}"),
         )

@@ -11,7 +11,7 @@ from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import python_plugins
 from doctor.rules.lib.advice import by_hand
 from doctor.rules.lib.arguments import Knowledge, Profile
-from doctor.rules.lib.python_packages import below, package, pip_install, pip_remove, release, shown
+from doctor.rules.lib.python_packages import below, package, pip_install, release, shown
 from doctor.versions import Dotted
 
 RULE = Rule(
@@ -43,9 +43,6 @@ CUDA package beside only AMD GPUs, or an empty placeholder package, does not cou
 
 ## Fix
 Keep one package: onnxruntime-gpu for CUDA, the MIGraphX or ROCm build for AMD, for the installed CUDA or ROCm.
-
-## Fix safety
-No reboot. Changes packages of this environment only.
 
 ## References
 https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html#requirements
@@ -81,11 +78,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             subject=Subject(kind="package", id="onnxruntime"),
             evidence=shown(machine, plain, gpu),
             remedies=(
-                pip_remove(
+                pip_install(
                     machine,
                     "Remove both ONNX Runtime packages, then install the GPU one again.",
-                    *(plain.name, gpu.name),
-                    then=(gpu.name,),
+                    *("--force-reinstall", "--no-deps", f"{gpu.name}=={gpu.version}"),
+                    remove=(plain.name, gpu.name),
                 ),
             ),
         )

@@ -9,8 +9,8 @@ from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib.advice import by_hand, step, unset, way
 from doctor.rules.lib.arguments import Knowledge, Profile
+from doctor.rules.lib.pip import python_after
 from doctor.rules.lib.python_packages import pip_install
-from doctor.rules.lib.torch_install import python_of
 
 RULE = Rule(
     id="python-install-damaged",
@@ -48,9 +48,6 @@ modules or metadata too.
 
 ## Fix
 Install the package again, in the same version.
-
-## Fix safety
-No reboot. Changes packages of this environment only.
 
 ## References
 https://packaging.python.org/en/latest/specifications/recording-installed-packages/
@@ -117,7 +114,7 @@ def _finding(machine: Snapshot, fault: InstalledFault) -> Finding:
         subject=Subject(kind="package", id=f"{fault.package} {fault.kind}"),
         evidence=_shown(machine, fault),
         remedies=fixes,
-        verify=(python_of(machine), "-c", f"import {_module(fault.package)}"),
+        verify=(python_after(machine), "-c", f"import {_module(fault.package)}"),
     )
 
 
@@ -132,7 +129,7 @@ def _changed(machine: Snapshot, fault: InstalledFault) -> Finding:
         subject=Subject(kind="package", id=f"{fault.package} changed"),
         evidence=_shown(machine, fault),
         remedies=(pip_install(machine, "Install the same version again.", *_again(fault)),),
-        verify=(python_of(machine), "-c", f"import {_module(fault.package)}"),
+        verify=(python_after(machine), "-c", f"import {_module(fault.package)}"),
     )
 
 
@@ -155,7 +152,7 @@ def _not_installed(machine: Snapshot, fault: InstalledFault) -> Finding:
             *evidence(machine, ("interpreter.site_packages",)),
         ),
         remedies=(pip_install(machine, "Install what is missing.", wanted),),
-        verify=(python_of(machine), "-m", "pip", "check"),
+        verify=(python_after(machine), "-m", "pip", "check"),
     )
 
 
@@ -175,7 +172,7 @@ def _of_other_python(machine: Snapshot, faults: list[InstalledFault]) -> Finding
                 *("--force-reinstall", "--no-deps", *(f"{f.package}=={f.version}" for f in faults[:8] if f.version)),
             ),
         ),
-        verify=(python_of(machine), "-c", f"import {_module(faults[0].package)}"),
+        verify=(python_after(machine), "-c", f"import {_module(faults[0].package)}"),
     )
 
 

@@ -10,8 +10,8 @@ from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scop
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import python_files
 from doctor.rules.lib.advice import step, way
+from doctor.rules.lib.pip import pip, python_of
 from doctor.rules.lib.python_packages import release
-from doctor.rules.lib.torch_install import python_of
 
 if TYPE_CHECKING:
     from doctor.facts.snapshot import Symptom
@@ -48,9 +48,6 @@ CUDA or ROCm for which the requested torch was never built: that index has none 
 ## Fix
 Create an environment with a Python that the release has wheels for.
 
-## Fix safety
-No reboot. Changes packages of this environment only.
-
 ## References
 https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/
 """,
@@ -68,13 +65,13 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     named = [f"{tag[2]}.{tag[3:]}" for tag in tags if tag.startswith("cp3") and tag[3:].isdecimal()]
     order = [v for v in _SERVED if v in named] + sorted(set(named) - set(_SERVED)) if named else list(_SERVED)
     other = next((version for version in order if version != here), None)
-    this, pip = f"Python {here}" if here else "this Python", (python_of(machine), "-m", "pip")
-    listing = (*pip, "index", "versions", "PACKAGE")
+    this = f"Python {here}" if here else "this Python"
+    listing = (python_of(machine), "-m", "pip", "index", "versions", "PACKAGE")
     keep = way(
         f"Install a release of the package that has wheels for {this}.",
         Scope.ENVIRONMENT,
         step("List its releases (PACKAGE: its name).", *listing, where="environment"),
-        step("Install one of them.", *pip, "install", "PACKAGE==VERSION", where="environment"),
+        *pip(machine, "Install one of them.", "PACKAGE==VERSION"),
         keeps=(this,) if here else (),
     )
     if other is None:

@@ -46,9 +46,6 @@ NVIDIA's, CUDA and cuDNN are of the majors that the release was built for or not
 ## Fix
 Install tensorflow[and-cuda] for NVIDIA, tensorflow-rocm of the installed ROCm for AMD.
 
-## Fix safety
-No reboot. Changes packages of this environment only.
-
 ## References
 https://www.tensorflow.org/install/pip
 """,

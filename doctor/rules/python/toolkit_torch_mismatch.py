@@ -50,9 +50,6 @@ of the same series match.
 ## Fix
 Point CUDA_HOME at the toolkit of torch's CUDA, or install a prebuilt wheel.
 
-## Fix safety
-No reboot. Changes packages of this environment only.
-
 ## References
 https://docs.pytorch.org/docs/stable/cpp_extension.html
 """,

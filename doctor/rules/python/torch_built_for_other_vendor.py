@@ -21,7 +21,7 @@ RULE = Rule(
     title="torch was built for the other vendor's GPUs.",
     needs=({"torch.build", "gpus"}, {"torch.version", "gpus"}),
     proven="synthetic",
-    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu", "triton-mismatch"),
     order=40,
     tags=("python", "amd", "nvidia"),
     doc="""## What it finds
@@ -29,7 +29,7 @@ A CUDA build of torch on a machine with AMD GPUs only, or a ROCm build on a mach
 release beside NVIDIA's nvidia-* wheels is a CUDA build.
 
 ## Why it matters
-The default wheel of torch is a CUDA build: on AMD it installs and imports, but sees no GPU.
+Such a build installs and imports, but sees no GPU. The default wheel of torch is for CUDA.
 
 ## Not raised when
 GPUs of both vendors are there, or the GPUs are not known. With integrated AMD GPUs only it is information. Variables

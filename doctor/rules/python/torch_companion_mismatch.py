@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Severity, Subject, evidence
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import python_files
-from doctor.rules.lib.python_packages import pip_install
-from doctor.rules.lib.torch_install import INDEX, python_of, torch_again
+from doctor.rules.lib.pip import index, python_after
+from doctor.rules.lib.python_packages import pip_install, shown
+from doctor.rules.lib.torch_install import torch_again
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -173,38 +174,23 @@ def _slack(machine: Snapshot) -> int:
 
 
 def _plain(machine: Snapshot, package: Package, summary: str) -> Finding:
-    return Finding(
-        summary=summary,
-        subject=Subject(kind="package", id=package.name),
-        evidence=(
-            *evidence(machine, ("torch.version",)),
-            Evidence(text=f"{package.name} {package.version}", source=machine.source("packages")),
-        ),
-        remedies=(
-            pip_install(
-                machine,
-                "Install torch again together with this package, from one index.",
-                *torch_again(machine),
-                package.name,
-            ),
-        ),
-        verify=(python_of(machine), "-m", "pip", "check"),
-    )
+    title = "Install torch again together with this package, from one index."
+    return _found(machine, package, summary, pip_install(machine, title, *torch_again(machine), package.name))
 
 
 def _finding(machine: Snapshot, package: Package, torch: str, tag: str | None, wanted: str, row: Companions) -> Finding:
-    index = ("--index-url", f"{INDEX}/{tag}") if tag else ()
-    wanted_words = (*index, f"{package.name}=={wanted}", f"torch=={torch}")
+    words = (*index(tag or ""), f"{package.name}=={wanted}", f"torch=={torch}")
+    fix = pip_install(machine, f"Install {package.name} {wanted}, which matches torch {torch}.", *words)
+    summary = f"{package.name} {package.version} does not match torch {torch}, which needs {wanted}."
+    return _found(machine, package, summary, fix, f"{row.source} ({row.as_of})")
+
+
+def _found(machine: Snapshot, package: Package, summary: str, fix: Remedy, source: str | None = None) -> Finding:
     return Finding(
-        summary=f"{package.name} {package.version} does not match torch {torch}, which needs {wanted}.",
+        summary=summary,
         subject=Subject(kind="package", id=package.name),
-        evidence=(
-            *evidence(machine, ("torch.version",)),
-            Evidence(text=f"{package.name} {package.version}", source=machine.source("packages")),
-        ),
-        remedies=(
-            pip_install(machine, f"Install {package.name} {wanted}, which matches torch {torch}.", *wanted_words),
-        ),
-        verify=(python_of(machine), "-m", "pip", "check"),
-        source=f"{row.source} ({row.as_of})",
+        evidence=(*evidence(machine, ("torch.version",)), *shown(machine, package)),
+        remedies=(fix,),
+        verify=(python_after(machine), "-m", "pip", "check"),
+        source=source,
     )

@@ -11,7 +11,7 @@ from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.error_texts import failing
 from doctor.rules.lib.integrated import is_integrated
 from doctor.rules.lib.torch_archs import made_for, no_wheel_serves, runs, too_new_for_wheel, torch_serves
-from doctor.rules.lib.torch_install import install, see_gpu, solved
+from doctor.rules.lib.torch_install import install, run_kernel, solved
 
 RULE = Rule(
     id="torch-missing-gpu-arch",
@@ -78,6 +78,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         yield from _by_release(machine, kb)
     if not archs or not gpus:
         return
+    pasted = run_line.from_text(machine, "torch.version")
     served = [g for g in gpus if runs(g.arch or "", archs) or _overridden(machine, archs, vendor)]
     unserved = {g.arch for g in gpus if g not in served and not (is_integrated(g) and served)}
     for arch in sorted(unserved - {None}, key=str):
@@ -99,8 +100,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             remedies=gfx_override.remedies(machine, kb, str(arch))
             if vendor == "amd"
             else (install(machine, "nvidia"),),
-            verify=see_gpu(machine),
-            explains=(*RULE.explains, *()),
+            verify=run_kernel(machine),
+            explains=(*RULE.explains, *(() if pasted else ("amd-gpu-unsupported-by-rocm",))),
         )
 
 
@@ -167,7 +168,7 @@ def _by_release(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             subject=Subject(kind="gpu", id=gpu.key),
             evidence=evidence(machine, ("torch.version", f"gpus[{gpu.key}].arch", f"gpus[{gpu.key}].name")),
             remedies=(install(machine, "nvidia"),),
-            verify=see_gpu(machine),
+            verify=run_kernel(machine),
         )
 
 

@@ -9,7 +9,7 @@ from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severit
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import python_files
 from doctor.rules.lib.arguments import Knowledge, Profile
-from doctor.rules.lib.python_packages import package, pip_install, pip_remove, release, shown
+from doctor.rules.lib.python_packages import package, pip_install, release, shown
 from doctor.rules.lib.torch_install import torch_again
 from doctor.versions import Dotted
 
@@ -42,9 +42,6 @@ without a suffix, built for their torch.
 
 ## Fix
 Install the triton that this torch pins.
-
-## Fix safety
-No reboot. Changes packages of this environment only.
 
 ## References
 Requirement lines in the published metadata of torch (2026-11-20)
@@ -108,11 +105,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             subject=Subject(kind="package", id="triton"),
             evidence=(*evidence(machine, ("torch.version",)), *shown(machine, held)),
             remedies=(
-                pip_remove(
+                pip_install(
                     machine,
                     "Remove the CUDA build of triton, then install torch for ROCm again.",
-                    "triton",
-                    then=torch_again(machine),
+                    *torch_again(machine),
+                    remove=("triton",),
                 ),
             ),
         )
@@ -124,11 +121,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             subject=Subject(kind="package", id="triton-double"),
             evidence=shown(machine, *doubles),
             remedies=(
-                pip_remove(
+                pip_install(
                     machine,
                     "Remove all copies of triton, then install torch again.",
-                    *(p.name for p in doubles),
-                    then=torch_again(machine),
+                    *torch_again(machine),
+                    remove=tuple(p.name for p in doubles),
                 ),
             ),
         )

@@ -45,9 +45,6 @@ vLLM was built from source, its pin is not known, or torch is the pinned one.
 ## Fix
 Install vLLM and torch together, from the index of this CUDA or ROCm.
 
-## Fix safety
-No reboot. Changes packages of this environment only.
-
 ## References
 https://docs.vllm.ai/en/latest/getting_started/installation/
 """,

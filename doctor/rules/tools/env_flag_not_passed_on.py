@@ -40,9 +40,6 @@ One of the programs gets the variable, the file uses it as `$NAME`, or the resul
 ## Fix
 Pass it with the option of the launcher that the message names.
 
-## Fix safety
-Applies to programs started afterwards.
-
 ## References
 https://www.sudo.ws/docs/man/sudoers.man/
 https://docs.docker.com/reference/cli/docker/container/run/#env

@@ -38,9 +38,6 @@ most.
 ## Fix
 Follow the message: unset one of them, or set the missing one.
 
-## Fix safety
-Applies to programs started afterwards.
-
 ## References
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
 https://rocm.docs.amd.com/en/latest/reference/env-variables.html

@@ -37,9 +37,6 @@ The component reads the value correctly, the variable is not described, or the e
 ## Fix
 Write the value as the message says, or unset the variable.
 
-## Fix safety
-Applies to programs started afterwards.
-
 ## References
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
 https://rocm.docs.amd.com/en/latest/reference/env-variables.html

@@ -47,6 +47,7 @@ https://docs.nvidia.com/deploy/driver-persistence/index.html
 """,
 )
 
+REMEDIES = (looks("Search the kernel log for GPU faults.", "dmesg", "--level=err,warn", root=True),)
 _NVIDIA = "nvidia_driver"
 _STOPPED = "no answer within"
 _SLOW_S = 5.0
@@ -70,7 +71,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             summary=f"{tool} {took}: a GPU or its driver may hang.",
             subject=Subject(kind="tool", id=tool),
             evidence=(Evidence(text=f"{tool} {took}", source=machine.source(name)),),
-            remedies=(looks("Search the kernel log for GPU faults.", "dmesg", "--level=err,warn", root=True),),
+            remedies=REMEDIES,
             verify=(tool,) if tool == "nvidia-smi" else (tool, "list"),
         )
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from doctor.errors import in_plain_words
 from doctor.knowledge import faults as known_faults
 from doctor.knowledge import library_faults
 from doctor.triage.templates.catalogue import DATA, shared
@@ -56,7 +57,7 @@ def faults(rules: Collection[str], folder: Path = DATA) -> list[str]:
                 template = Template.model_validate(row)
             except ValidationError as fault:
                 place = ".".join(map(str, fault.errors()[0]["loc"]))
-                found.append(f"{path.name}: {row.get('id')}: {place}: {fault.errors()[0]['msg']}")
+                found.append(f"{path.name}: {row.get('id')}: {place}: {in_plain_words(fault.errors()[0]['msg'])}")
                 continue
             if template.id in places:
                 found.append(f"{path.name}: {template.id}: this id is used in {places[template.id]} already")

@@ -113,6 +113,16 @@ def test_packages_of_the_user_s_own_folder(tmp_path: Path) -> None:
     assert [p["version"] for p in found["packages"]] == ["1.24.2"]
 
 
+def test_a_python_that_refuses_pip(tmp_path: Path) -> None:
+    files = {f"usr/bin/python3.{n}": "\x7fELF" for n in (12, 13)} | {"usr/lib64/python3.13/os.py": ""}
+    files["usr/lib/python3.13/site-packages/README"] = ""  # Fedora's two folders
+    files |= {"usr/lib/python3.12/os.py": "", "usr/lib/python3.12/EXTERNALLY-MANAGED": "[externally-managed]\n"}
+    refuses = [probed(tmp_path, files, f"/usr/bin/python3.{n}")["interpreter.externally_managed"] for n in (12, 13)]
+    assert refuses == [True, False]
+    on_top = venv("env") | {"usr/lib/python3.11/EXTERNALLY-MANAGED": ""}
+    assert "interpreter.externally_managed" not in probed(tmp_path, on_top, VIRTUAL_ENV="/env")
+
+
 def test_the_last_of_ten_thousand_packages_is_there_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A list that ends early says that vllm is not installed."""
     system = Pretend(tmp_path, venv("env", None, "vllm-0.9.1"), {"VIRTUAL_ENV": "/env"})

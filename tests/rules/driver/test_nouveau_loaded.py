@@ -20,7 +20,7 @@ def test_nouveau_owns_the_gpu() -> None:
     assert argvs(finding)[1:] == [("dracut", "--force"), ("systemctl", "reboot")]  # the driver is installed
     without = {f"{GPU}.driver": "nouveau", "nvidia_driver.loaded": False, "nvidia_driver.module_on_disk": None}
     (finding,) = found(rule, machines.rtx4090_desktop(without))
-    assert ("dnf", "install", "--assumeyes", "nvidia-open") in argvs(finding)
+    assert ("dnf", "install", "--assumeyes", "--allowerasing", "nvidia-open") in argvs(finding)
 
 
 def test_no_package_is_named_for_a_gpu_that_the_catalogue_lacks() -> None:

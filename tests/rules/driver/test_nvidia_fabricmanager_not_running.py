@@ -32,6 +32,16 @@ def test_of_another_version_than_the_driver() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("version", "package"),
+    [("580.95.05", "nvidia-fabricmanager-580.95.05"), ("570.86.15", "nvidia-fabric-manager-570.86.15")],
+)
+def test_the_rpm_of_a_branch(version: str, package: str) -> None:
+    edits = {"os.id": "rocky", "os.version": "9.6", f"{FM}.installed": False, f"{FM}.running": False}
+    (finding,) = found(rule, machines.h100_host(WAITING | edits | {"nvidia_driver.version": version}))
+    assert finding.remedies[0].steps[0].command == ("dnf", "install", "--assumeyes", package)
+
+
 def test_a_container_whose_gpus_wait() -> None:
     assert len(found(rule, machines.h100_container(WAITING | {f"{FM}.running": None}))) == 1
 

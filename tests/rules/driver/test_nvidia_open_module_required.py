@@ -17,7 +17,7 @@ def test_blackwell_with_the_proprietary_modules() -> None:
         "NVIDIA GeForce RTX 5090 (0000:01:00.0) needs the open NVIDIA kernel modules, "
         "but the proprietary ones are installed."
     )
-    assert ("dnf", "install", "--assumeyes", "nvidia-open") in argvs(finding)
+    assert ("dnf", "install", "--assumeyes", "--allowerasing", "nvidia-open") in argvs(finding)
 
 
 def test_the_kernel_log_says_so() -> None:

@@ -21,7 +21,7 @@ def test_volta_with_the_open_modules() -> None:
     assert finding.summary == (
         "Tesla V100 (0000:01:00.0) is too old for the open NVIDIA kernel modules, which are loaded."
     )
-    assert ("dnf", "install", "--assumeyes", "cuda-drivers") in argvs(finding)
+    assert ("dnf", "install", "--assumeyes", "--allowerasing", "cuda-drivers") in argvs(finding)
 
 
 def test_near_misses_and_unknown() -> None:

@@ -17,7 +17,7 @@ def test_one_finding_a_gpu_the_newest_code_first() -> None:
     assert second.summary.startswith(f"GPU {A}: Xid 79 (")
     assert "Xid 48 (" in second.summary
     assert second.remedies[0].reboot
-    assert argvs(first)[0] == ("nvidia-smi", "--gpu-reset", "-i", B)
+    assert argvs(first)[:2] == [("nvidia-bug-report.sh",), ("nvidia-smi", "--gpu-reset", "-i", B)]
 
 
 def test_a_contained_error_is_a_warning() -> None:
@@ -51,4 +51,4 @@ def test_the_board_is_named_by_serial_and_slot() -> None:
     facts = machines.event("xid-95", A) | {f"gpus[{A}].serial": "1650522003820", f"gpus[{A}].slot": "7"}
     (finding,) = found(rule, machines.h100_host(facts))
     assert finding.evidence[-1].text == f"GPU {A}, serial: 1650522003820, slot 7"
-    assert "1650522003820" in finding.remedies[0].steps[-1].text
+    assert "1650522003820" in finding.remedies[0].steps[0].text

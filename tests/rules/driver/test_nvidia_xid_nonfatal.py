@@ -100,10 +100,10 @@ def test_actions_that_differ_are_told_apart() -> None:
         (finding,) = found(nvidia_xid_fatal, machines.h100_host(machines.event(code, A, text=text)))
         return [step.text for remedy in finding.remedies for step in remedy.steps]
 
-    assert steps("xid-54")[0].startswith("Power the node off and check the GPU's power cable")
-    assert steps("xid-78")[0].startswith("Install driver and firmware releases")
-    assert steps("xid-151")[0].startswith("Drain and restart the virtual machine")
-    assert steps("xid-74")[2].startswith("If links fail again")
+    assert steps("xid-54")[1].startswith("Power the node off and check the GPU's power cable")
+    assert steps("xid-78")[1].startswith("Install driver and firmware releases")
+    assert steps("xid-151")[1].startswith("Drain and restart the virtual machine")
+    assert steps("xid-74")[3].startswith("If links fail again")
     drain = "Xid (PCI:0000:1b:00): 154, GPU recovery action changed from 0x0 (None) to 0x3 (Drain P2P)"
-    assert steps("xid-154", drain)[0].startswith("Stop the programs that copy between GPUs")
-    assert "RMA" in steps("xid-95")[-1]
+    assert steps("xid-154", drain)[1].startswith("Stop the programs that copy between GPUs")
+    assert "RMA" in steps("xid-95")[0]

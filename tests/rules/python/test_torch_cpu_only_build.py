@@ -21,7 +21,10 @@ def test_beside_an_nvidia_gpu() -> None:
         "torch==2.7.0",
     )
     assert finding.remedies[0].keeps == ("torch 2.7.0",)
-    assert (finding.remedies[0].undo[0].command or ())[-2:] == ("https://download.pytorch.org/whl/cpu", "torch==2.7.0")
+    assert (finding.remedies[0].undo[0].command or ())[-2:] == (
+        "https://download.pytorch.org/whl/cpu",
+        "torch==2.7.0+cpu",
+    )
 
 
 def test_the_release_that_is_installed_is_kept_where_it_has_a_build() -> None:
