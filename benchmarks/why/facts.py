@@ -175,6 +175,64 @@ THIRD = (
 )
 
 
+FOURTH = (
+    FactPair(
+        "amdgpu is loaded and KFD is off",
+        frozenset({"kfd", "nodes", "amdgpu_driver"}),
+        Node("rx7900xtx", rocm=("6.4.1",)),
+        Node("rx7900xtx", rocm=("6.4.1",), faults=(amd.kfd_missing,)),
+        "hsa_init Failed, possibly no supported GPU devices",
+    ),
+    FactPair(
+        "the slot has no PCIe atomics",
+        frozenset({"kernel_log", "gpus", "pci"}),
+        Node("rx7900xtx", rocm=("6.4.1",)),
+        Node("rx7900xtx", rocm=("6.4.1",), faults=(amd.no_atomics,)),
+    ),
+    FactPair(
+        "NUMA balancing is on",
+        frozenset({"host.numa_balancing"}),
+        Node(**_MI300X),
+        Node(**_MI300X, faults=(host.numa_balancing,)),
+    ),
+    FactPair(
+        "nouveau has the GPU",
+        frozenset({"gpus", "nvidia_driver", "pci"}),
+        Node("rtx4090"),
+        Node("rtx4090", faults=(nvidia.nouveau_bound,)),
+        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest "
+        "NVIDIA driver is installed and running.",
+    ),
+    FactPair(
+        "memory rows of a GPU could not be remapped",
+        frozenset({"gpus", "kernel_log"}),
+        Node("h100", 2),
+        Node("h100", 2, faults=(nvidia.row_remap_failed,)),
+    ),
+    FactPair(
+        "Docker has no runtime for GPUs",
+        frozenset({"engines", "toolkits"}),
+        Node("h100", 2, faults=(host.docker(),)),
+        Node("h100", 2, faults=(host.docker(runtime=False),)),
+        "docker: Error response from daemon: unknown or invalid runtime name: nvidia.",
+    ),
+    FactPair(
+        "ROCR_VISIBLE_DEVICES hides what HIP_VISIBLE_DEVICES names",
+        frozenset({"environment[ROCR_VISIBLE_DEVICES]"}),
+        Node(**_MI300X, faults=(host.environment(HIP_VISIBLE_DEVICES="1"),)),
+        Node(**_MI300X, faults=(host.environment(HIP_VISIBLE_DEVICES="1", ROCR_VISIBLE_DEVICES="0"),)),
+        "RuntimeError: No HIP GPUs are available",
+    ),
+    FactPair(
+        "two NVLinks are down",
+        frozenset({"gpus", "fabric"}),
+        Node("h100", 8),
+        Node("h100", 8, faults=(nvidia.nvlink_down,)),
+        "busbw of all_reduce_perf is half of the other node's",
+    ),
+)
+
+
 @dataclass(frozen=True)
 class Answer:
     pair: FactPair
@@ -196,4 +254,4 @@ def answers(chosen: Sequence[FactPair]) -> Iterator[Answer]:
 
 
 def main() -> None:
-    print(json.dumps([(a.pair.what, a.place, a.lead) for a in answers((*FIRST, *SECOND, *THIRD))], indent=1))
+    print(json.dumps([(a.pair.what, a.place, a.lead) for a in answers((*FIRST, *SECOND, *THIRD, *FOURTH))], indent=1))
