@@ -114,7 +114,7 @@ def options_of_a_plugin_that_is_not_here(w: World) -> None:
     """PYTEST_ADDOPTS has an option that this pytest does not know."""
     w.harmless(packages=20, variables=50)
     w.good.variables["PYTEST_ADDOPTS"], w.bad.variables["PYTEST_ADDOPTS"] = "-q", "-q -n 4"
-    wheels(w, "", "", "pytest==8.2.0 iniconfig==2.0.0 pluggy==1.5.0 packaging==24.0")
+    wheels(w, "", "", "pytest==8.2.0 iniconfig==2.0.0 pluggy==1.5.0")
     (w.root / "test_one.py").write_text("def test_one(): pass\n")
     w.command = ["python", "-m", "pytest", str(w.root / "test_one.py")]
 
