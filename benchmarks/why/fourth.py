@@ -37,7 +37,12 @@ def hub_without_cached_download(w: World) -> None:
     """huggingface_hub 0.26 removed a function that an older library imports."""
     w.harmless(variables=60)
     same = "filelock==3.14.0 fsspec==2024.3.1 pyyaml==6.0.1 requests==2.31.0 tqdm==4.66.4 typing-extensions==4.11.0"
-    wheels(w, "huggingface-hub==0.25.2", "huggingface-hub==0.26.0", f"{same} urllib3==2.2.1 certifi==2024.2.2")
+    wheels(
+        w,
+        "huggingface-hub==0.25.2",
+        "huggingface-hub==0.26.0",
+        f"{same} urllib3==2.2.1 certifi==2024.2.2 charset-normalizer==3.3.2",
+    )
     for side in (w.good, w.bad):
         side.install("sentence-encoders", "2.2.2", "from huggingface_hub import HfApi, cached_download\n")
     w.python("import sentence_encoders\n")
@@ -123,7 +128,7 @@ def options_of_a_plugin_that_is_not_here(w: World) -> None:
 def cache_folder_can_not_be_made(w: World) -> None:
     """HF_HOME leads to where nothing can be written; the message has a path below it."""
     w.harmless(packages=50, variables=50)
-    w.good.variables["HF_HOME"], w.bad.variables["HF_HOME"] = str(w.good.root / "cache"), "/proc/models"
+    w.good.variables["HF_HOME"], w.bad.variables["HF_HOME"] = str(w.root / "cache"), "/proc/models"
     w.python(
         "import os, pathlib\nhome = pathlib.Path(os.environ.get('HF_' + 'HOME'))\n"
         "(home / 'hub' / 'models--bert').mkdir(parents=True, exist_ok=True)\n"

@@ -122,10 +122,18 @@ def binds() -> tuple[tuple[str, str], ...]:
     folders |= {str(REPO / "doctor"), str(REPO / "profiles")}
     if sys.prefix != sys.base_prefix:
         folders.add(sys.prefix)
-    programs = [sys.executable, os.path.realpath(sys.executable), os.path.realpath("/bin/sh")]
+    programs = [*_links(sys.executable), os.path.realpath("/bin/sh")]
     shown = {path: path for path in (*folders, *programs, *_libraries(programs)) if Path(path).exists()}
     shown["/bin/sh"] = os.path.realpath("/bin/sh")
     return tuple((source, place) for place, source in _outermost(shown))
+
+
+def _links(path: str) -> Iterator[str]:
+    """The path, each link on its way, and the file at its end."""
+    yield path
+    while os.path.islink(path):
+        path = os.path.join(os.path.dirname(path), os.readlink(path))
+        yield path
 
 
 def _libraries(programs: Sequence[str]) -> Iterator[str]:
