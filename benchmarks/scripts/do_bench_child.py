@@ -76,8 +76,8 @@ class Cpu:
         self.torch = torch
 
     class Event:
-        def __init__(self, enable_timing):
-            self.at = None
+        def __new__(cls, **_):
+            return object.__new__(cls)
 
         def record(self):
             self.at = time.thread_time()

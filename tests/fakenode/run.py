@@ -131,9 +131,8 @@ def binds() -> tuple[tuple[str, str], ...]:
 def _links(path: str) -> Iterator[str]:
     """The path, each link on its way, and the file at its end."""
     yield path
-    while os.path.islink(path):
-        path = os.path.join(os.path.dirname(path), os.readlink(path))
-        yield path
+    if Path(path).is_symlink():
+        yield from _links(str(Path(path).parent / Path(path).readlink()))
 
 
 def _libraries(programs: Sequence[str]) -> Iterator[str]:
