@@ -233,6 +233,50 @@ FOURTH = (
 )
 
 
+FIFTH = (
+    FactPair(
+        "memory errors of a GPU could not be corrected",
+        frozenset({"gpus", "kernel_log"}),
+        Node(**_MI300X),
+        Node(**_MI300X, faults=(amd.ras_uncorrectable,)),
+    ),
+    FactPair(
+        "ROCm was moved away",
+        frozenset({"rocm", "libraries", "loader", "environment[ROCM_PATH]"}),
+        Node(**_MI300X),
+        Node(**_MI300X, faults=(amd.rocm_moved,)),
+        "error while loading shared libraries: libamdhip64.so.7: cannot open shared object file",
+    ),
+    FactPair(
+        "amdgpu's firmware is missing",
+        frozenset({"kernel_log", "amdgpu_driver", "gpus", "kfd", "nodes"}),
+        Node(**_MI300X),
+        Node(**_MI300X, faults=(amd.firmware_missing,)),
+        "RuntimeError: No HIP GPUs are available",
+    ),
+    FactPair(
+        "the driver's libraries are gone",
+        frozenset({"loader", "libraries", "nvidia_driver"}),
+        Node("h100", 2),
+        Node("h100", 2, faults=(nvidia.no_libraries,)),
+        "ImportError: libcuda.so.1: cannot open shared object file: No such file or directory",
+    ),
+    FactPair(
+        "the device nodes are root's alone",
+        frozenset({"nodes", "account"}),
+        Node("rx7900xtx", rocm=("6.4.1",), faults=(_RENDER,)),
+        Node("rx7900xtx", rocm=("6.4.1",), faults=(_RENDER, amd.nodes_of_root)),
+        "Unable to open /dev/kfd read-write: Permission denied",
+    ),
+    FactPair(
+        "resizable BAR is off",
+        frozenset({"gpus", "pci"}),
+        Node("rx7900xtx", rocm=("6.4.1",)),
+        Node("rx7900xtx", rocm=("6.4.1",), faults=(amd.small_bar,)),
+    ),
+)
+
+
 @dataclass(frozen=True)
 class Answer:
     pair: FactPair
@@ -254,4 +298,8 @@ def answers(chosen: Sequence[FactPair]) -> Iterator[Answer]:
 
 
 def main() -> None:
-    print(json.dumps([(a.pair.what, a.place, a.lead) for a in answers((*FIRST, *SECOND, *THIRD, *FOURTH))], indent=1))
+    print(
+        json.dumps(
+            [(a.pair.what, a.place, a.lead) for a in answers((*FIRST, *SECOND, *THIRD, *FOURTH, *FIFTH))], indent=1
+        )
+    )
