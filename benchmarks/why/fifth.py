@@ -11,9 +11,9 @@ from benchmarks.why.world import World, pair
 
 @pair("package pytest", harmless=64)
 def pytest_8_2_below_a_plugin(w: World) -> None:
-    """pytest 8.2 took away an attribute that pytest-asyncio 0.23.2 reads; the traceback is the plugin's."""
+    """pytest 8 took away an attribute that pytest-asyncio 0.23.2 reads; the traceback is the plugin's."""
     w.harmless(packages=30, variables=30)
-    wheels(w, "pytest==8.1.1", "pytest==8.2.0", "pytest-asyncio==0.23.2 iniconfig==2.0.0 pluggy==1.5.0")
+    wheels(w, "pytest==7.4.4", "pytest==8.2.0", "pytest-asyncio==0.23.2 iniconfig==2.0.0 pluggy==1.5.0")
     tests = w.root / "suite"
     tests.mkdir()
     (tests / "__init__.py").write_text("")
@@ -160,7 +160,7 @@ def build_and_target_together(w: World) -> None:
     w.python("import kernelpack\nkernelpack.build()\n")
 
 
-@pair("option --cap-add SYS_ADMIN", harmless=20)
+@pair("option --cap-add CAP_SYS_ADMIN", harmless=20)
 def container_without_a_capability(w: World) -> None:
     """Only GOOD's container may mount."""
     containers(w, ("--cap-add", "SYS_ADMIN"), ())

@@ -44,8 +44,6 @@ def tune(
         lines, where = _made(runner, gpu, shapes, budget, to.path, done), to._replace(path=None)
     lines += [f"not reached within the budget: {key}" for key in done.left]
     lines += [f"not measured again: {why}" for why in done.refused]
-    if done.memory_bytes:
-        lines.append(f"memory on the GPU while tuning: {done.memory_bytes >> 20} MiB")
     if done.trouble:
         lines.append(f"trouble: {done.trouble}")
     from doctor.cli import measured
