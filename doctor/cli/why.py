@@ -65,7 +65,7 @@ def why(
     from doctor.errors import InputError
 
     if prove != bool(command):
-        raise InputError("--prove needs a command: doctor why GOOD BAD --prove -- COMMAND")
+        raise InputError("--prove and COMMAND need each other: doctor why GOOD BAD --prove -- COMMAND")
     if not prove and (good_env or bad_env or good_dir or bad_dir or pattern or resume):
         raise InputError("--good-env, --bad-env, --good-dir, --bad-dir, --pattern and --resume need --prove")
     site = site_of(hide, domain, key)

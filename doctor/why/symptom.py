@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from keyword import iskeyword
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +15,8 @@ from doctor.errors import InputError
 from doctor.system.given import read_given_bytes
 from doctor.why.differences import Difference
 
-_LIMIT = 64 << 20
+_LIMIT, _MESSAGE = 64 << 20, 64 << 10
+"""Bytes that are read of a file, and those at its end in which differences are looked for."""
 _SOURCE, _SOURCES = 1 << 20, 20
 """Bytes of a source file, and how many of them, the last frames of a traceback."""
 _FRAME = re.compile(r'^\s*File "([^"\n]{1,1000}\.py)", line (\d{1,7})\b.*$', re.MULTILINE)
@@ -68,7 +70,7 @@ class Source:
     """A file of the traceback, and the names that its failing lines depend on."""
 
     text: str
-    names: Collection[str]
+    names: set[str]
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,10 @@ class Symptom:
                 return Pointer(POSSIBLE, 0, f"“{found[0]}” can come from it")
         return None
 
+    @cached_property
+    def _without_frames(self) -> str:
+        return _FRAME.sub("", self.text)
+
     def _value(self, one: Difference) -> int:
         """Where the text has what BAD has: whole, or short and behind the name in any case."""
         if not isinstance(one.bad, str) or not one.bad or one.name.startswith("packages["):
@@ -109,7 +115,7 @@ class Symptom:
             return -1
         words = {*re.split(r"[\s,:=]+", one.bad)} - {*re.split(r"[\s,:=]+", one.good or "")}
         forms = [_form(word, below="/") for word in words if len(word) >= _LEAST or re.match(r"--?\w", word)]
-        return _last(re.compile("|".join(forms)) if forms else None, _FRAME.sub("", self.text))
+        return _last(re.compile("|".join(forms)) if forms else None, self._without_frames)
 
 
 def _form(text: str, below: str = "") -> str:
@@ -179,7 +185,7 @@ def read(symptom: str | None, *, is_here: bool = False) -> Symptom:
     text = read_given_bytes(path, _LIMIT) if len(symptom) < 4096 and path.is_file() else symptom.encode()
     report = judge_pasted(read_pasted([text]), Knowledge())
     rules = dict.fromkeys([*(f.rule for f in report.findings), *(h.rule for h in report.hints)])
-    said = text.decode("utf-8", "replace")
+    said = text[-_MESSAGE:].decode("utf-8", "replace")
     return Symptom(tuple(rules), said, _sources(said) if is_here else {})
 
 

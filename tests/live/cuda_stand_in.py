@@ -23,7 +23,7 @@ SCRIPT = Path(__file__).resolve().parents[2] / "doctor/bench/scripts/bench_child
 captured: list[list[Any]] = []
 
 
-class OnCpu(TorchFunctionMode):
+class OnCpu(TorchFunctionMode):  # type: ignore[misc]
     """Tensors of a GPU are made on the CPU."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
