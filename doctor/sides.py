@@ -59,7 +59,8 @@ def report(name: str, site: Site | None = None, more: Sequence[Probe] = ()) -> R
     try:
         made = Report.model_validate(data)
     except ValueError as error:  # pydantic's is one
-        raise InputError(f"{name}: not a report of `doctor check --format json`") from error
+        schema = str(data.get("schema"))[:40]
+        raise InputError(f"{name}: not a report of this version's `doctor check --format json` ({schema})") from error
     return made if made.redacted else _redacted(made, site)
 
 

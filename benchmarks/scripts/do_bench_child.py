@@ -2,7 +2,8 @@
 
 argv: the request (JSON: parts, device, cases, rounds, repeats, rep_ms), the descriptor for events. triton's do_bench
 clears a cache of 256 MiB before each repeat, as our timer does; torch.utils.benchmark calls back to back, which is
-compared with our warm calls. All get the same call on the same tensors, and as much time.
+compared with our warm calls. All get the same call on the same tensors, and as much time. On a CPU all three read the
+CPU time of one thread: what other processes take of the wall time is not the call's.
 """
 
 import importlib.util
@@ -10,6 +11,10 @@ import json
 import os
 import sys
 import time
+import types
+
+FLUSH = {"cuda": 256 << 20, "cpu": 64 << 20}
+"""Bytes that are written before each cold call. On a GPU it is what triton's drivers write, too."""
 
 
 def part(folder, name):
@@ -32,14 +37,15 @@ def main():
     device, rep_ms = request["device"], request["rep_ms"]
     if device.startswith("cuda"):
         torch.cuda.set_device(torch.device(device))
+    else:
+        torch.set_num_threads(1)
     name = torch.cuda.get_device_name(device) if device.startswith("cuda") else device
-    theirs, triton = peers(torch, rep_ms)
+    theirs, triton = peers(torch, rep_ms, device)
     send(event="about", torch=torch.__version__, triton=triton, device=name)
-    flush = 256 << 20 if device.startswith("cuda") else 64 << 20
-    timer, cases = (
-        part(request["parts"], "bench_timer").Timer(torch, device, flush),
-        part(request["parts"], "bench_cases"),
-    )
+    timing, cases = (part(request["parts"], name) for name in ("bench_timer", "bench_cases"))
+    if device == "cpu":
+        timing.time = types.SimpleNamespace(perf_counter=time.thread_time)
+    timer = timing.Timer(torch, device, FLUSH[device.partition(":")[0]])
     for case in request["cases"]:
         key = "/".join((case["what"], case["dtype"], case["shape"]))
         send(event="begin", case=key)
@@ -54,8 +60,8 @@ def main():
                 for number in range(request["rounds"]):
                     taken = {}
                     for side in (ours, measure) if number % 2 == 0 else (measure, ours):
-                        began = time.perf_counter()
-                        taken[side] = middle(sorted(side(call))), time.perf_counter() - began
+                        began = time.process_time()
+                        taken[side] = middle(sorted(side(call))), time.process_time() - began
                     pairs.append([taken[ours][0], taken[measure][0]])
                     seconds.append([taken[ours][1], taken[measure][1]])
                     send(event="round", case=key, number=number)
@@ -63,12 +69,42 @@ def main():
     send(event="end")
 
 
-def peers(torch, rep_ms):
+class Cpu:
+    """What do_bench asks of triton's driver of a device: triton has none for a CPU."""
+
+    def __init__(self, torch):
+        self.torch = torch
+
+    class Event:
+        def __new__(cls, **_):
+            return object.__new__(cls)
+
+        def record(self):
+            self.at = time.thread_time()
+
+        def elapsed_time(self, end):
+            return (end.at - self.at) * 1e3
+
+    def get_device_interface(self):
+        return self
+
+    def synchronize(self):
+        pass
+
+    def get_empty_cache_for_benchmark(self):
+        return self.torch.empty(FLUSH["cpu"], dtype=self.torch.int8)
+
+    def clear_cache(self, cache):
+        cache.zero_()
+
+
+def peers(torch, rep_ms, device):
     """(name -> (call -> milliseconds of its repeats, whether with a cold cache), triton's version)"""
     from torch.utils.benchmark import Timer
 
     def blocked(call):
-        made = Timer("call()", globals={"call": call}, num_threads=torch.get_num_threads())
+        clock = {"timer": time.thread_time} if device == "cpu" else {}
+        made = Timer("call()", globals={"call": call}, num_threads=torch.get_num_threads(), **clock)
         return [seconds * 1e3 for seconds in made.blocked_autorange(min_run_time=rep_ms / 1e3).times]
 
     found = {"torch.utils.benchmark": (blocked, False)}
@@ -77,6 +113,8 @@ def peers(torch, rep_ms):
         from triton.testing import do_bench
     except ImportError:
         return found, None
+    if device == "cpu":
+        triton.runtime.driver.set_active(Cpu(torch))
     found["triton do_bench"] = (lambda call: do_bench(call, warmup=25, rep=rep_ms, return_mode="all"), True)
     return found, triton.__version__
 

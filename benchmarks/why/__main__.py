@@ -27,7 +27,7 @@ from math import log2
 from pathlib import Path
 from typing import Any
 
-from benchmarks.why import boxes, cost, edges, facts, nodes, packages, second, shells, third  # noqa: F401 - they register pairs
+from benchmarks.why import boxes, cost, edges, facts, fifth, fourth, nodes, packages, second, shells, third  # noqa: F401 - they register pairs
 from benchmarks.why.world import BAD_WORKS, FLAKY, GOOD_FAILS, PAIRS, PROVED, REFUSED, REMAINS, Pair, World
 from doctor.cli.main import run
 
@@ -35,6 +35,8 @@ _SETS: dict[int, tuple[tuple[str, ...], tuple[facts.FactPair, ...]]] = {
     1: (("boxes", "edges", "packages", "shells"), facts.FIRST),
     2: (("second",), facts.SECOND),
     3: (("third",), facts.THIRD),
+    4: (("fourth",), facts.FOURTH),
+    5: (("fifth",), facts.FIFTH),
 }
 _NOTES = {
     REMAINS: "What remains is",

@@ -175,6 +175,108 @@ THIRD = (
 )
 
 
+FOURTH = (
+    FactPair(
+        "amdgpu is loaded and KFD is off",
+        frozenset({"kfd", "nodes", "amdgpu_driver"}),
+        Node("rx7900xtx", rocm=("6.4.1",)),
+        Node("rx7900xtx", rocm=("6.4.1",), faults=(amd.kfd_missing,)),
+        "hsa_init Failed, possibly no supported GPU devices",
+    ),
+    FactPair(
+        "the slot has no PCIe atomics",
+        frozenset({"kernel_log", "gpus", "pci"}),
+        Node("rx7900xtx", rocm=("6.4.1",)),
+        Node("rx7900xtx", rocm=("6.4.1",), faults=(amd.no_atomics,)),
+    ),
+    FactPair(
+        "NUMA balancing is on",
+        frozenset({"host.numa_balancing"}),
+        Node(**_MI300X),
+        Node(**_MI300X, faults=(host.numa_balancing,)),
+    ),
+    FactPair(
+        "nouveau has the GPU",
+        frozenset({"gpus", "nvidia_driver", "pci"}),
+        Node("rtx4090"),
+        Node("rtx4090", faults=(nvidia.nouveau_bound,)),
+        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest "
+        "NVIDIA driver is installed and running.",
+    ),
+    FactPair(
+        "memory rows of a GPU could not be remapped",
+        frozenset({"gpus", "kernel_log"}),
+        Node("h100", 2),
+        Node("h100", 2, faults=(nvidia.row_remap_failed,)),
+    ),
+    FactPair(
+        "Docker has no runtime for GPUs",
+        frozenset({"engines", "toolkits"}),
+        Node("h100", 2, faults=(host.docker(),)),
+        Node("h100", 2, faults=(host.docker(runtime=False),)),
+        "docker: Error response from daemon: unknown or invalid runtime name: nvidia.",
+    ),
+    FactPair(
+        "ROCR_VISIBLE_DEVICES hides what HIP_VISIBLE_DEVICES names",
+        frozenset({"environment[ROCR_VISIBLE_DEVICES]"}),
+        Node(**_MI300X, faults=(host.environment(HIP_VISIBLE_DEVICES="1"),)),
+        Node(**_MI300X, faults=(host.environment(HIP_VISIBLE_DEVICES="1", ROCR_VISIBLE_DEVICES="0"),)),
+        "RuntimeError: No HIP GPUs are available",
+    ),
+    FactPair(
+        "two NVLinks are down",
+        frozenset({"gpus", "fabric"}),
+        Node("h100", 8),
+        Node("h100", 8, faults=(nvidia.nvlink_down,)),
+        "busbw of all_reduce_perf is half of the other node's",
+    ),
+)
+
+
+FIFTH = (
+    FactPair(
+        "memory errors of a GPU could not be corrected",
+        frozenset({"gpus", "kernel_log"}),
+        Node(**_MI300X),
+        Node(**_MI300X, faults=(amd.ras_uncorrectable,)),
+    ),
+    FactPair(
+        "ROCm was moved away",
+        frozenset({"rocm", "libraries", "loader", "environment[ROCM_PATH]"}),
+        Node(**_MI300X),
+        Node(**_MI300X, faults=(amd.rocm_moved,)),
+        "error while loading shared libraries: libamdhip64.so.7: cannot open shared object file",
+    ),
+    FactPair(
+        "amdgpu's firmware is missing",
+        frozenset({"kernel_log", "amdgpu_driver", "gpus", "kfd", "nodes"}),
+        Node(**_MI300X),
+        Node(**_MI300X, faults=(amd.firmware_missing,)),
+        "RuntimeError: No HIP GPUs are available",
+    ),
+    FactPair(
+        "the driver's libraries are gone",
+        frozenset({"loader", "libraries", "nvidia_driver"}),
+        Node("h100", 2),
+        Node("h100", 2, faults=(nvidia.no_libraries,)),
+        "ImportError: libcuda.so.1: cannot open shared object file: No such file or directory",
+    ),
+    FactPair(
+        "the device nodes are root's alone",
+        frozenset({"nodes", "account"}),
+        Node("rx7900xtx", rocm=("6.4.1",), faults=(_RENDER,)),
+        Node("rx7900xtx", rocm=("6.4.1",), faults=(_RENDER, amd.nodes_of_root)),
+        "Unable to open /dev/kfd read-write: Permission denied",
+    ),
+    FactPair(
+        "resizable BAR is off",
+        frozenset({"gpus", "pci"}),
+        Node("rx7900xtx", rocm=("6.4.1",)),
+        Node("rx7900xtx", rocm=("6.4.1",), faults=(amd.small_bar,)),
+    ),
+)
+
+
 @dataclass(frozen=True)
 class Answer:
     pair: FactPair
@@ -196,4 +298,8 @@ def answers(chosen: Sequence[FactPair]) -> Iterator[Answer]:
 
 
 def main() -> None:
-    print(json.dumps([(a.pair.what, a.place, a.lead) for a in answers((*FIRST, *SECOND, *THIRD))], indent=1))
+    print(
+        json.dumps(
+            [(a.pair.what, a.place, a.lead) for a in answers((*FIRST, *SECOND, *THIRD, *FOURTH, *FIFTH))], indent=1
+        )
+    )

@@ -120,8 +120,8 @@ def _nvidia(system: System, address: str) -> Clocks:
         instant = _number(words[-1]) if len(names) > 1 else None
         mask = int(words[4], 16) if re.fullmatch(r"0x[0-9a-fA-F]{1,16}", words[4]) else None
         return Clocks(
-            sm_mhz=_whole(words[0]),
-            memory_mhz=_whole(words[1]),
+            sm_mhz=_whole(_number(words[0])),
+            memory_mhz=_whole(_number(words[1])),
             power_w=_number(words[2]) if instant is None else instant,
             temperature_c=_number(words[3]),
             throttle=None if mask is None else tuple(reason for bit, reason in _REASONS.items() if mask & bit),
@@ -139,18 +139,15 @@ def _amd(system: System, address: str, before: gpu_metrics.Metrics | None) -> Cl
     if folder is None:
         return Clocks(throttle=throttle, source=None if throttle is None else f"file:/{device}/gpu_metrics")
 
-    def value(*names: str) -> float | None:
-        for name in names:
-            found = _number((system.read_text(f"{device}/hwmon/{folder}/{name}", limit=100).value or "").strip())
-            if found is not None:
-                return found
-        return None
+    def value(unit: float, *names: str) -> float | None:
+        texts = (system.read_text(f"{device}/hwmon/{folder}/{name}", limit=100).value or "" for name in names)
+        return next((found / unit for text in texts if (found := _number(text.strip())) is not None), None)
 
     return Clocks(
-        sm_mhz=_mhz(value("freq1_input")),
-        memory_mhz=_mhz(value("freq2_input")),
-        power_w=_scaled(value("power1_average", "power1_input"), 1e6),
-        temperature_c=_scaled(value("temp2_input", "temp1_input"), 1e3),
+        sm_mhz=_whole(value(1e6, "freq1_input")),
+        memory_mhz=_whole(value(1e6, "freq2_input")),
+        power_w=value(1e6, "power1_average", "power1_input"),
+        temperature_c=value(1e3, "temp2_input", "temp1_input"),
         throttle=throttle,
         source=f"file:/{device}/hwmon/{folder}",
     )
@@ -166,18 +163,9 @@ def _metrics(system: System, address: str | None) -> gpu_metrics.Metrics | None:
         return None
 
 
-def _scaled(value: float | None, by: float) -> float | None:
-    return None if value is None else value / by
-
-
-def _mhz(hertz: float | None) -> int | None:
-    return None if hertz is None else round(hertz / 1e6)
-
-
 def _number(word: str) -> float | None:
     return float(word) if re.fullmatch(r"-?\d{1,15}(?:\.\d{1,6})?", word) else None
 
 
-def _whole(word: str) -> int | None:
-    found = _number(word)
-    return None if found is None else round(found)
+def _whole(value: float | None) -> int | None:
+    return None if value is None else round(value)

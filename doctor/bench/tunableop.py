@@ -52,7 +52,6 @@ class Tuning:
     tuned: list[Tuned] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
-    memory_bytes: int | None = None
     trouble: str | None = None
 
 
@@ -106,9 +105,6 @@ def make(
             done.left.append(key)
         elif kind == "tuned":
             begun = ""
-            memory = event.get("memory")
-            if isinstance(memory, int):
-                done.memory_bytes = max(memory, done.memory_bytes or 0)
     if child.ended.state in ("stopped", "out-of-time"):
         keys = [str(case["key"]) for case in todo]
         done.left = [f"{begun} (begun)", *keys[keys.index(begun) + 1 :]] if begun in keys else done.left

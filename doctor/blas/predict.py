@@ -81,29 +81,17 @@ def _of_entry(machine: Snapshot, entry: str, choice: Choice) -> tuple[Library | 
         if entry not in ("scaled_mm", "grouped_mm"):
             return "cpu", choice.reasons
         return None, (Reason(f"no source says which library _{entry} uses on a CPU", "-"),)
-    rocm = machine.torch.build == "rocm"
-    if tuned := _tuned(machine):
-        return None, (tuned,)
+    if _flag(machine, "PYTORCH_TUNABLEOP_ENABLED") in _ON:
+        text = "TunableOp is on: each shape takes what its results file says, or what it measures"
+        return None, (Reason(text, "environment:PYTORCH_TUNABLEOP_ENABLED"),)
     if entry == "scaled_mm":
-        return _scaled(rocm)
+        only = Reason("only this library has scaled products", "https://github.com/pytorch/pytorch/pull/122106")
+        return "hipblaslt" if machine.torch.build == "rocm" else "cublaslt", (only,)
     if entry == "grouped_mm":
         return None, (Reason("no source says which library _grouped_mm uses", "-"),)
     if entry == "linear-bias":
         return _fused(machine, choice)
     return choice.library, choice.reasons
-
-
-def _scaled(rocm: bool) -> tuple[Library, tuple[Reason, ...]]:
-    source = "https://github.com/pytorch/pytorch/pull/122106"
-    library: Library = "hipblaslt" if rocm else "cublaslt"
-    return library, (Reason("only this library has scaled products", source),)
-
-
-def _tuned(machine: Snapshot) -> Reason | None:
-    if _flag(machine, "PYTORCH_TUNABLEOP_ENABLED") in _ON:
-        text = "TunableOp is on: each shape takes what its results file says, or what it measures"
-        return Reason(text, "environment:PYTORCH_TUNABLEOP_ENABLED")
-    return None
 
 
 def _flag(machine: Snapshot, *names: str) -> str | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from doctor.cli.choices import Output
+from doctor.cli.choices import Output, TextOrJson
 from doctor.cli.site_options import Destination, Domain, Hide, Key, site_of
 
 if TYPE_CHECKING:
@@ -39,9 +39,7 @@ def bench(
     memory: Annotated[int, typer.Option(help="Host memory limit of one process, in GiB.")] = 24,
     budget: Annotated[float, typer.Option(help="tune: time limit in seconds.")] = 300.0,
     results: Annotated[Path | None, typer.Option(help="tune: check and measure this file without tuning.")] = None,
-    format_: Annotated[
-        str, typer.Option("--format", metavar="text|json|html", help="Output format; html has bars.")
-    ] = "text",
+    format_: TextOrJson = "text",
     output: Output = None,
     hide: Hide = None,
     domain: Domain = None,
@@ -58,9 +56,6 @@ def bench(
     began = time.monotonic()
     names = what or []
     to = Destination(output, site_of(hide, domain, key))
-    measures = names[:1] not in (["compare"], ["tune"])
-    if format_ == "html" and not measures:
-        raise InputError(f"bench {names[0]}: invalid --format 'html' (choose from text, json)")
     if names[:1] == ["compare"]:
         return _compare(names[1:], format_, to)
     if names[:1] == ["report"]:
@@ -163,12 +158,7 @@ def _rendered(found: Results, level: str, held: dict[str, Any], judged: Report, 
     if format_ == "text":
         return report.text(found.software, found.measurements, held, findings, found.trouble)
     when = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-    data = saved.as_data(found, when, level, held, findings)
-    if format_ == "html":
-        from doctor.report import bench_html
-
-        return bench_html.page(data, found.measurements)
-    return json.dumps(data, indent=2) + "\n"
+    return json.dumps(saved.as_data(found, when, level, held, findings), indent=2) + "\n"
 
 
 def _of_baselines(profile: Profile | None) -> list[str]:

@@ -10,8 +10,9 @@ if TYPE_CHECKING:
     from doctor.bench.tunableop import Tuning
     from doctor.cli.site_options import Destination
     from doctor.facts import Snapshot
-    from doctor.facts.gemm import Spread
     from doctor.findings import Finding
+
+_TO_LOAD = "PYTORCH_TUNABLEOP_ENABLED=1 PYTORCH_TUNABLEOP_TUNING=0 PYTORCH_TUNABLEOP_FILENAME"
 
 
 def tune(
@@ -44,8 +45,6 @@ def tune(
         lines, where = _made(runner, gpu, shapes, budget, to.path, done), to._replace(path=None)
     lines += [f"not reached within the budget: {key}" for key in done.left]
     lines += [f"not measured again: {why}" for why in done.refused]
-    if done.memory_bytes:
-        lines.append(f"memory on the GPU while tuning: {done.memory_bytes >> 20} MiB")
     if done.trouble:
         lines.append(f"trouble: {done.trouble}")
     from doctor.cli import measured
@@ -58,6 +57,7 @@ def tune(
 def _made(runner: Runner, gpu: str, shapes: list[str], budget: float, output: Path | None, done: Tuning) -> list[str]:
     """Tunes within the budget, writes, and measures with and without. Raises InputError before anything is run where
     the file is there already."""
+    import shlex
     import tempfile
 
     from doctor.bench import tunableop
@@ -79,20 +79,14 @@ def _made(runner: Runner, gpu: str, shapes: list[str], budget: float, output: Pa
         lines = [f"{len(tunableop_csv.entries(made))} entries tuned within {budget:g} s"]
         if made and file is not None:
             deliver(made, file)
-            lines += [f"written to {file}; to use it, set", f"  {_variables(variable)}"]
+            lines.append(f"written to {file}; to use it, set")  # torch puts the GPU's number into the name
+            lines.append(f"  {_TO_LOAD}={shlex.quote(variable)}")
         if made:
             reached = [case for case in todo if not any(left.startswith(case["key"]) for left in done.left)]
             for event in tunableop.measure(runner, gpu, reached, str(held), done):
                 measured.say(event.what)
         measured.hush()
     return lines
-
-
-def _variables(name: str) -> str:
-    """Torch puts the number of the GPU into the file's name by itself."""
-    import shlex
-
-    return f"PYTORCH_TUNABLEOP_ENABLED=1 PYTORCH_TUNABLEOP_TUNING=0 PYTORCH_TUNABLEOP_FILENAME={shlex.quote(name)}"
 
 
 def _again(
@@ -152,12 +146,12 @@ def _written(lines: list[str], format_: str, outcome: Tuning | None, findings: l
         data["findings"] = [f.model_dump(mode="json") for f in findings]
         to.write(json.dumps(data, indent=2) + "\n")
     else:
-        lines += [_row(one.key, one.ratio) for one in (outcome.tuned if outcome else ()) if one.ratio]
+        lines += [
+            f"  {one.key}: {one.ratio.p50:.3f} of the default's time ({one.ratio.low:.3f} to {one.ratio.high:.3f})"
+            for one in (outcome.tuned if outcome else ())
+            if one.ratio
+        ]
         lines += [f"{f.severity.value}: {f.summary} [{f.rule}]" for f in findings]
         to.write("\n".join(lines) + "\n")
     stale = any(line.startswith("stale") for line in lines)
     return ExitCode.FINDINGS if stale or any(f.severity.rank < 2 for f in findings) else ExitCode.OK
-
-
-def _row(key: str, ratio: Spread) -> str:
-    return f"  {key}: {ratio.p50:.3f} of the default's time ({ratio.low:.3f} to {ratio.high:.3f})"

@@ -11,6 +11,7 @@ from doctor.cli.choices import Output, TextOrJson
 from doctor.cli.site_options import Domain, Hide, Key, redacted, site_of, without_names
 
 if TYPE_CHECKING:
+    from doctor.redaction import Redactor
     from doctor.redaction.site import Site
     from doctor.why.prove import Side
     from doctor.why.runs import Limits
@@ -64,7 +65,7 @@ def why(
     from doctor.errors import InputError
 
     if prove != bool(command):
-        raise InputError("--prove needs a command: doctor why GOOD BAD --prove -- COMMAND")
+        raise InputError("--prove and COMMAND need each other: doctor why GOOD BAD --prove -- COMMAND")
     if not prove and (good_env or bad_env or good_dir or bad_dir or pattern or resume):
         raise InputError("--good-env, --bad-env, --good-dir, --bad-dir, --pattern and --resume need --prove")
     site = site_of(hide, domain, key)
@@ -89,8 +90,7 @@ def _compare(
     from doctor.knowledge import Knowledge
     from doctor.sides import is_live, key_mark, report
     from doctor.why import text
-    from doctor.why.boxes import is_box
-    from doctor.why.options import box_options
+    from doctor.why.boxes import box_options, is_box
     from doctor.why.ranking import why as ask
     from doctor.why.symptom import read
 
@@ -99,7 +99,7 @@ def _compare(
     good, bad = (report(name, site, more) for name in names)
     said = read(symptom, is_here=is_live(names[1]) and not is_box(names[1]))
     same_names = marks[0] is not None and marks[0] == marks[1]
-    options = box_options(names, site) if all(map(is_box, names)) else ()
+    options = box_options(names, _redactor(site).data) if all(map(is_box, names)) else ()
     found = ask(good, bad, Knowledge(), said, same_names=same_names, options=options)
     found = replace(found, keys_differ=None not in marks and marks[0] != marks[1])
     as_json = json.dumps(text.as_data(found, names), indent=2) + "\n" if format_ == "json" else ""
@@ -124,14 +124,12 @@ def _prove(
 
     from doctor.cli.output import deliver, tell
     from doctor.errors import ExitCode
-    from doctor.redaction import Redactor
-    from doctor.report.key import local_key
     from doctor.why.prove import prove
 
     good, bad = (_side(*row) for row in zip(names, variables, folders, strict=True))
     proof = prove(good, bad, command, limits, tell)
     if format_ == "json":
-        redactor = Redactor(key=site.key if site and site.key else local_key(), site=site)
+        redactor = _redactor(site)
         redactor.learn({"environment": {**bad.variables(), **good.variables()}})
         data = proof.as_data(names, redactor.data)
         deliver(json.dumps(data, indent=2) + "\n", output)
@@ -140,6 +138,13 @@ def _prove(
     if proof.interrupted:
         return ExitCode.INTERRUPTED
     return ExitCode.FINDINGS if proof.minimal else ExitCode.UNJUDGED
+
+
+def _redactor(site: Site | None) -> Redactor:
+    from doctor.redaction import Redactor
+    from doctor.report.key import local_key
+
+    return Redactor(key=site.key if site and site.key else local_key(), site=site)
 
 
 def _side(name: str, variables: Path | None, folder: Path | None) -> Side:

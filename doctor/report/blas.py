@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from doctor.blas import files
-from doctor.blas.predict import Prediction
+from doctor.blas.predict import Library, Prediction, visible_archs
 from doctor.facts.gemm import GemmProof
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding
@@ -31,6 +30,13 @@ _NAMED = {
     "cpu": "the CPU's library",
     None: "not known",
 }
+_FILES: dict[str, tuple[str, ...]] = {
+    "hipblaslt": ("libhipblaslt.so",),
+    "rocblas": ("librocblas.so",),
+    "cublas": ("libcublas.so",),
+    "cublaslt": ("libcublasLt.so",),
+    "cpu": ("libmkl_rt.so", "libopenblas", "libblas.so"),
+}
 _TYPES = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "float8": "fp8"}
 
 
@@ -53,7 +59,7 @@ def data(
                 "dtype": p.dtype,
                 "library": p.library,
                 "reasons": [{"text": r.text, "source": r.source} for r in p.reasons],
-                "files": list(files.found(machine, p.library)),
+                "files": list(files(machine, p.library)),
             }
             for p in predictions
         ],
@@ -106,7 +112,24 @@ def _chosen(machine: Snapshot, predictions: Sequence[Prediction]) -> Iterator[st
     for (library, reasons), together in ways.items():
         yield f"  {_NAMED.get(library, library)}: {_entries(together)}"
         yield from (f"    because {r.text} [{r.source}]" for r in reasons)
-        yield from (f"    file {name}" for name in files.found(machine, library))
+        yield from (f"    file {name}" for name in files(machine, library))
+
+
+def files(machine: Snapshot, library: Library | None) -> Iterator[str]:
+    """`PATH (by what the loader takes it)` of a library, and which visible GPUs its kernel files leave out."""
+    for loaded in machine.libraries or ():
+        if loaded.path and loaded.key.startswith(_FILES.get(library or "", ("\0",))):
+            yield f"/{loaded.path.lstrip('/')}" + (f" ({loaded.by})" if loaded.by else "")
+    for binary in machine.binaries or ():
+        if binary.package == library and binary.gfx:
+            archs = visible_archs(machine) or ()
+            bare = {g.split(":")[0] for g in binary.gfx}
+            without = [a for a in archs if a not in bare]
+            said = f"no kernel files for {', '.join(without)}" if without else f"kernel files for {len(bare)} targets"
+            yield f"/{binary.key.lstrip('/')}: {said}"
+    bundled = (machine.torch.bundled or {}).get(library or "")
+    if bundled:
+        yield f"came with torch: {library} {bundled}"
 
 
 def _entries(together: Sequence[Prediction | GemmProof]) -> str:

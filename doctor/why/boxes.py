@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from doctor.errors import InputError
+from doctor.findings import Layer
 from doctor.system.engine_api import Api, EngineError, NotThere, connected
 from doctor.system.engine_sockets import Name
+from doctor.why.differences import Difference
 from doctor.why.layers import Layers
 from doctor.why.ranking import is_of_the_stack
 from doctor.why.scratch import Change
@@ -80,6 +82,15 @@ def box(name: str) -> Box:
             return Box(engine, rest, str(found["Id"]), items(found.get("Config") or {}, {}))
         held = api.container(rest)
         return Box(engine, rest, str(held["Image"]), items(held.get("Config") or {}, held.get("HostConfig") or {}))
+
+
+def box_options(names: tuple[str, str], redacted: Callable[[Any], Any]) -> tuple[Difference, ...]:
+    """What two containers were started with, as differences. Variables are the environment's; layers say nothing
+    without a run."""
+    sides = [{c: item.shown for c, item in box(name).items.items() if c[0] in ("option", "device")} for name in names]
+    found = sorted(c for c in {*sides[0], *sides[1]} if sides[0].get(c) != sides[1].get(c))
+    values = {c: [redacted(side[c]) if c in side else None for side in sides] for c in found}
+    return tuple(Difference(f"{c[0]}[{redacted(c[1])}]", Layer.CONTAINER, *values[c]) for c in found)
 
 
 def items(config: Mapping[str, Any], host: Mapping[str, Any]) -> dict[Change, Item]:

@@ -106,9 +106,10 @@ def why(
     left = [*(d for d in found if all(d not in one.by for one in explained)), *options]
     pointers = _pointers(left, symptom, {*symptom.rules, *(one.finding.rule for one in explained if not one.by)})
     pointed = sorted(pointers, key=lambda d: pointers[d][:2], reverse=True)
+    known_of = _documented({c.rule.id for c in registry.checks()})
     left = sorted(
         (d for d in left if d not in pointers),
-        key=lambda d: (_is_usual(d), _PATH.index(d.layer), not loads_code(_member(d))),
+        key=lambda d: (_is_usual(d), _PATH.index(d.layer), not loads_code(_member(d)), _member(d) not in known_of),
     )
     stack = [d for d in left if _of_the_stack(d)]
     return Why(
@@ -130,7 +131,7 @@ def _pointers(left: Sequence[Difference], symptom: Symptom, rules: set[str]) -> 
     """What the symptom's text points to. What a suspected rule reads comes before what a program reads."""
     found = {d: pointer for d in left if (pointer := symptom.pointer(d))}
     for rule in sorted(rules):
-        read, words = _read_by({rule}), _documented(rule)
+        read, words = _read_by({rule}), _documented({rule})
         for d in left:
             is_read = read & {d.name, stem(d.name)} and (_member(d) == d.name or _member(d) in words)
             if is_read and (d not in found or found[d].level == POSSIBLE):
@@ -181,9 +182,9 @@ def _read_by(rules: set[str]) -> set[str]:
     return {name if name.startswith("host.") else stem(name) for name in needs if not name.startswith("symptom:")}
 
 
-def _documented(rule: str) -> set[str]:
-    """Words of what it says of itself: which of all variables and packages it is about."""
-    texts = (c.rule.page for c in registry.checks() if c.rule.id == rule)
+def _documented(rules: set[str]) -> set[str]:
+    """Words of what they say of themselves: which of all variables and packages they are about."""
+    texts = (c.rule.page for c in registry.checks() if c.rule.id in rules)
     return {word.strip(".-") for text in texts for word in _WORD.findall(text)}
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
+from keyword import iskeyword
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,14 +15,17 @@ from doctor.errors import InputError
 from doctor.system.given import read_given_bytes
 from doctor.why.differences import Difference
 
-_LIMIT = 64 << 20
+_LIMIT, _MESSAGE = 64 << 20, 64 << 10
+"""Bytes that are read of a file, and those at its end in which differences are looked for."""
 _SOURCE, _SOURCES = 1 << 20, 20
 """Bytes of a source file, and how many of them, the last frames of a traceback."""
-_FRAME = re.compile(r'^\s*File "([^"\n]{1,1000}\.py)", line \d', re.MULTILINE)
+_FRAME = re.compile(r'^\s*File "([^"\n]{1,1000}\.py)", line (\d{1,7})\b.*$', re.MULTILINE)
 _LIBRARY = re.compile(r"\blib[\w+-]+\.so\b")
 _OF_THE_LOADER = ("environment[LD_LIBRARY_PATH]", "environment[LD_PRELOAD]", "loader", "libraries")
 _LEAST = 6
 """Characters of a value that is looked for in the message: `1` and `true` are in many."""
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_BINDS = ("from ", "import ", "for ", "with ")
 
 _CONDITIONS = tuple(
     (re.compile(words), re.compile(names))
@@ -36,11 +41,15 @@ _CONDITIONS = tuple(
         r"Resource temporarily unavailable|can't start new thread|pthread_create failed": r"host\.nproc"
         r"|option\[--(?:pids-limit|ulimit nproc)\]",
         r"Segmentation fault": r"host\.stack_bytes|environment\[LD_(?:PRELOAD|LIBRARY_PATH)\]|option\[--ulimit stack\]",
+        r"certificate verify failed": r"environment\[(?:SSL_CERT_(?:FILE|DIR)|\w+_CA_BUNDLE)\]",
+        r"codec can't (?:en|de)code|unsupported locale": r"environment\[(?:LANG|LC_\w+|PYTHON(?:UTF8|IOENCODING))\]",
+        r"Address already in use": r"environment\[\w+_PORT\]|option\[--network\]",
         r"Read-only file system": r"option\[--(?:read-only|volume\b.*|tmpfs\b.*)\]",
     }.items()
 )
-"""Messages of the C library (errno(3)), and what each of these conditions depends on beside the program: man pages of
-connect(2), getrlimit(2), mlock(2), pthread_create(3), and Docker's reference of `docker run`."""
+"""Messages of the C library (errno(3)), OpenSSL and Python, and what each of these conditions depends on beside the
+program: connect(2), bind(2), getrlimit(2), mlock(2), pthread_create(3), SSL_CTX_load_verify_locations(3), Python's
+documentation of its variables, and Docker's reference of `docker run`."""
 
 
 class Pointer(NamedTuple):
@@ -52,7 +61,16 @@ class Pointer(NamedTuple):
 
 
 NAMED, READ, POSSIBLE = 2, 1, 0
-"""The text has the difference's name or BAD's value; a file of its traceback reads it; its condition depends on it."""
+"""The text has the difference's name or BAD's value; a file of its traceback reads it, or the text has a part of BAD's
+value; its condition depends on it."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file of the traceback, and the names that its failing lines depend on."""
+
+    text: str
+    names: set[str]
 
 
 @dataclass(frozen=True)
@@ -61,7 +79,7 @@ class Symptom:
 
     rules: tuple[str, ...] = ()
     text: str = ""
-    sources: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, Source] = field(default_factory=dict)
 
     def pointer(self, one: Difference) -> Pointer | None:
         """The surest one, and of several the last, as a traceback ends with what failed."""
@@ -69,27 +87,44 @@ class Symptom:
             return Pointer(NAMED, place, "")
         if (place := self._value(one)) >= 0:
             return Pointer(NAMED, place - len(self.text), "the message has its value")
-        for number, (path, text) in enumerate(self.sources.items()):
-            if _last(_in_source(one), text) >= 0:
-                return Pointer(READ, -number, f"{Path(path).name} reads it")
+        for number, (path, source) in enumerate(self.sources.items()):
+            if _last(_in_source(one), source.text) >= 0:
+                is_used = not source.names.isdisjoint(_names(one))
+                return Pointer(READ, is_used - 2 * number, f"{Path(path).name} reads it")
+        if (place := self._part(one)) >= 0:
+            return Pointer(READ, place - len(self.text), "the message has a part of its value")
         for words, names in _CONDITIONS:
             if names.fullmatch(one.name) and (found := words.search(self.text)):
                 return Pointer(POSSIBLE, 0, f"“{found[0]}” can come from it")
         return None
 
+    @cached_property
+    def _without_frames(self) -> str:
+        return _FRAME.sub("", self.text)
+
     def _value(self, one: Difference) -> int:
         """Where the text has what BAD has: whole, or short and behind the name in any case."""
         if not isinstance(one.bad, str) or not one.bad or one.name.startswith("packages["):
             return -1
-        value = re.escape(one.bad)
-        forms = [rf"(?i:\b{re.escape(_member(one))})[=:\s'\"]{{1,3}}{value}(?!\w)"]
-        if len(one.bad) >= _LEAST:
-            forms.append(rf"(?<![\w/.-]){value}(?![\w/-]|\.\w)")
-        return _last(re.compile("|".join(forms)), self.text)
+        forms = [rf"(?i:\b{re.escape(_member(one))})[=:\s'\"]{{1,3}}{re.escape(one.bad)}(?!\w)"]
+        return _last(re.compile("|".join([*forms, _form(one.bad)] if len(one.bad) >= _LEAST else forms)), self.text)
+
+    def _part(self, one: Difference) -> int:
+        """Where the text has a word, option or path of BAD's value which GOOD's lacks, or a path below that one."""
+        if not one.name.startswith("environment[") or not isinstance(one.bad, str):
+            return -1
+        words = {*re.split(r"[\s,:=]+", one.bad)} - {*re.split(r"[\s,:=]+", one.good or "")}
+        forms = [_form(word, below="/") for word in words if len(word) >= _LEAST or re.match(r"--?\w", word)]
+        return _last(re.compile("|".join(forms)) if forms else None, self._without_frames)
+
+
+def _form(text: str, below: str = "") -> str:
+    """As a whole word; a path also where it goes on (`below`)."""
+    return rf"(?<![\w/.-]){re.escape(text)}(?![\w{'' if text.startswith('/') and below else '/'}-]|\.\w)"
 
 
 def _last(pattern: re.Pattern[str] | None, text: str) -> int:
-    return max((found.start() for found in pattern.finditer(text)), default=-1) if pattern else -1
+    return max((found.end() for found in pattern.finditer(text)), default=-1) if pattern else -1
 
 
 def _member(one: Difference) -> str:
@@ -120,12 +155,17 @@ def _pattern(one: Difference) -> re.Pattern[str] | None:
     return re.compile("|".join(forms), re.IGNORECASE)
 
 
+def _names(one: Difference) -> tuple[str, ...]:
+    """What a program calls it: a variable's name, a package's modules."""
+    return (re.sub(r"[-.]", "_", _member(one)), *one.modules)
+
+
 def _in_source(one: Difference) -> re.Pattern[str] | None:
     """Of Python: a variable's name in quotes, an import of one of a package's modules."""
     head, member = one.name.partition("[")[0], _member(one)
     if head == "environment":
         return re.compile(rf"['\"]{re.escape(member)}['\"]")
-    names = "|".join(map(re.escape, (re.sub(r"[-.]", "_", member), *one.modules)))
+    names = "|".join(map(re.escape, _names(one)))
     return (
         re.compile(rf"^\s*(?:import|from)\s[^\n#]{{0,200}}\b(?:{names})\b", re.MULTILINE)
         if head == "packages"
@@ -145,14 +185,33 @@ def read(symptom: str | None, *, is_here: bool = False) -> Symptom:
     text = read_given_bytes(path, _LIMIT) if len(symptom) < 4096 and path.is_file() else symptom.encode()
     report = judge_pasted(read_pasted([text]), Knowledge())
     rules = dict.fromkeys([*(f.rule for f in report.findings), *(h.rule for h in report.hints)])
-    said = text.decode("utf-8", "replace")
+    said = text[-_MESSAGE:].decode("utf-8", "replace")
     return Symptom(tuple(rules), said, _sources(said) if is_here else {})
 
 
-def _sources(text: str) -> dict[str, str]:
+def _sources(said: str) -> dict[str, Source]:
     """The files of the last frames, the last one first. Nothing of them is printed."""
-    found: dict[str, str] = {}
-    for path in list(dict.fromkeys(reversed(_FRAME.findall(text))))[:_SOURCES]:
+    found: dict[str, Source] = {}
+    frames = [(path, int(line)) for path, line in _FRAME.findall(said)]
+    for path in list(dict.fromkeys(path for path, _ in reversed(frames)))[:_SOURCES]:
         with suppress(InputError):
-            found[path] = read_given_bytes(Path(path), _SOURCE).decode("utf-8", "replace")
+            text = read_given_bytes(Path(path), _SOURCE).decode("utf-8", "replace")
+            found[path] = Source(text, _depended_on(text, {line for name, line in frames if name == path}))
     return found
+
+
+def _depended_on(text: str, numbers: Collection[int]) -> set[str]:
+    """The names on these lines of Python, and those on lines above which bind one of them (a slice of the program)."""
+    lines = text.splitlines()
+    names = {name for number in numbers if 0 < number <= len(lines) for name in _words(lines[number - 1])}
+    for line in reversed(lines[: max(numbers)]):
+        bound = line.partition("=")[0] if "=" in line else ""
+        is_binding = line.lstrip().startswith(_BINDS)
+        for part in line.split(",") if line.lstrip().startswith("import ") else (line,):
+            if names & _words(part if is_binding else "" if "(" in bound else bound):
+                names |= _words(part)
+    return names
+
+
+def _words(line: str) -> set[str]:
+    return {word for word in _NAME.findall(line) if not iskeyword(word)}

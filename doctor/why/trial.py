@@ -81,19 +81,17 @@ class LocalTrial:
         return value(self.good, change), value(self.bad, change)
 
     def run(self, which: Sequence[Change], command: list[str], seconds: float) -> Ended:
-        return self.side_by_side([which], command, seconds)[0]
+        """On this thread, which Ctrl-C reaches wherever it is; an executor may lose a thread that it just begins."""
+        with processes.keeping_orphans():
+            return self._in(self._copies(1)[0], which, self._own(command), seconds)
 
     def side_by_side(self, sets: Sequence[Sequence[Change]], command: list[str], seconds: float) -> list[Ended]:
         """Each in a copy of its own. What they leave behind in sessions of their own ends when the last one has."""
-        for number in range(len(self._scratches), len(sets)):
-            self._scratches.append(Scratch(self.good, self.bad, self.folder / f"copy-{number}"))
-        words = self._own(command)
+        words, copies = self._own(command), self._copies(len(sets))
         with processes.keeping_orphans(), ThreadPoolExecutor(len(sets)) as pool:
             try:
-                running = [
-                    pool.submit(self._unless_stopped, scratch, which, words, seconds)
-                    for scratch, which in zip(self._scratches, sets, strict=False)
-                ]
+                asked = zip(copies, sets, strict=True)
+                running = [pool.submit(self._unless_stopped, copy, which, words, seconds) for copy, which in asked]
                 return [one.result() for one in running]
             except BaseException:
                 self._stopped.set()
@@ -101,6 +99,11 @@ class LocalTrial:
                     with scratch.in_use:
                         pass
                 raise
+
+    def _copies(self, number: int) -> list[Scratch]:
+        while len(self._scratches) < number:
+            self._scratches.append(Scratch(self.good, self.bad, self.folder / f"copy-{len(self._scratches)}"))
+        return self._scratches[:number]
 
     def run_good(self, command: list[str], seconds: float) -> Ended:
         folder = self.folder / "good"

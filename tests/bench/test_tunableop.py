@@ -97,7 +97,7 @@ for case in request["cases"]:
         if "128" in case["shape"]:
             open(request["file"], "a").write("half")
             time.sleep(600)
-        send(event="tuned", case=case["key"], memory=5)
+        send(event="tuned", case=case["key"])
         continue
     if "128" in case["shape"]:
         send(event="case", case=case["key"], refused="RuntimeError: no")
@@ -120,7 +120,7 @@ def test_the_budget_ends_within_a_product_too(tmp_path: Path) -> None:
     steps = tunableop.make(made(tmp_path), "cuda:0", todo(), str(tmp_path / "r.csv"), 1.0, done)
     assert [step.what for step in steps] == ["tuning bfloat16/512x512x512", "tuning bfloat16/128x128x128"]
     assert done.left == ["bfloat16/128x128x128 (begun)", "bfloat16/256x256x256"]
-    assert (done.memory_bytes, done.trouble) == (5, None)
+    assert done.trouble is None
     assert (tmp_path / "r.csv").read_text() == "half"
 
 

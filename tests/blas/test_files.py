@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from doctor.blas.files import found
 from doctor.facts import Snapshot
 from doctor.parsers.blas.rocm_library_files import target
+from doctor.report.blas import files
 from tests.rules.machines import mi300x_host
 
 DEBIAN = (
@@ -38,7 +38,7 @@ def test_debians_kernel_files_name_their_targets() -> None:
 def test_a_visible_gpu_without_kernel_files_is_named() -> None:
     """As Debian's hipBLASLt has none for an MI300X."""
     targets = sorted({t for name in DEBIAN if (t := target(name))})
-    assert list(found(machine(*targets), "hipblaslt")) == [
+    assert list(files(machine(*targets), "hipblaslt")) == [
         "/opt/rocm/lib/libhipblaslt.so.1 (RPATH of libtorch_hip.so)",
         "/opt/rocm/lib/hipblaslt/library: no kernel files for gfx942",
         "came with torch: hipblaslt 1.1.0",
@@ -46,6 +46,6 @@ def test_a_visible_gpu_without_kernel_files_is_named() -> None:
 
 
 def test_files_of_the_chosen_library_alone_are_told() -> None:
-    assert "kernel files for 2 targets" in " ".join(found(machine("gfx942", "gfx90a"), "hipblaslt"))
-    assert list(found(machine("gfx942"), "rocblas")) == []
-    assert list(found(machine("gfx942"), None)) == []
+    assert "kernel files for 2 targets" in " ".join(files(machine("gfx942", "gfx90a"), "hipblaslt"))
+    assert list(files(machine("gfx942"), "rocblas")) == []
+    assert list(files(machine("gfx942"), None)) == []

@@ -129,11 +129,10 @@ def binds() -> tuple[tuple[str, str], ...]:
 
 
 def _links(path: str) -> Iterator[str]:
-    """A file, and each name that its links lead through."""
-    while Path(path).is_symlink():
-        yield path
-        path = str(Path(path).parent / Path(path).readlink())
+    """The path, each link on its way, and the file at its end."""
     yield path
+    if Path(path).is_symlink():
+        yield from _links(str(Path(path).parent / Path(path).readlink()))
 
 
 def _libraries(programs: Sequence[str]) -> Iterator[str]:

@@ -11,19 +11,21 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from doctor.bench import tunableop
-from doctor.bench.plan import plan
+from doctor.bench.plan import COLLECTIVES, plan
 from doctor.bench.results import Device, Results
-from doctor.bench.run import run
+from doctor.bench.run import devices, run
 from doctor.bench.runner import SCRIPT, Runner
 from doctor.blas.prove import SCRIPT as PROVE
 from doctor.errors import InputError
 from doctor.parsers.blas import tunableop_csv
+from doctor.report.bench import text
 from doctor.system.live import LiveSystem
 from doctor.system.user_python import Bounds, Child, environment, trusted
 
@@ -240,3 +242,42 @@ def test_what_this_torch_lacks_is_not_run_and_no_failure(python: str) -> None:
     sent = [event for event in child.events() if event.get("event") == "case"]
     assert (sent[0]["outcome"], sent[0]["detail"]) == ("not-run", "triton is not installed, whose kernel it needs")
     assert sorted(sent[1]["times"]) == ["copy", "scale", "triad"]
+
+
+_ON_A_GPU = {
+    "gemm": [("float32", "64x64x64"), ("float8", "64x64x64"), ("float4", "64x64x64")],
+    **{"copy": [("float64", "1MiB")], "host": [("bytes", "1MiB")], "p2p": [("bytes", "1MiB")]},
+    "attention": [("float32", "1x2x32x16")],
+    **{"launch": [("float32", "1")], "decode": [("float32", "16x64x64")]},
+}
+
+
+def test_the_cases_of_a_gpu_run_to_their_end_with_a_stand_in_for_cuda(python: str) -> None:
+    """Their control flow and their checks of values: the times are the CPU's."""
+    runner = Runner(python, os.environ, LiveSystem(), script=Path(__file__).with_name("cuda_stand_in.py"))
+    found = devices(runner, None)
+    assert [(d.torch, d.pci, d.part) for d in found.devices] == [
+        ("cuda:0", "0000:05:00.0", None),
+        ("cuda:1", "0000:06:00.0", None),
+    ]
+    cases = tuple({"what": w, "dtype": d, "shape": s} for w, rows in _ON_A_GPU.items() for d, s in rows)
+    together = [{"what": what, "dtype": "float32", "shape": "8B", "one_shot": True} for what in COLLECTIVES]
+    todo = replace(plan(["gemm"], "quick", "cuda:0", 2), cases=cases, collectives=tuple(together), budget_s=0.1)
+    for _ in run(runner, replace(todo, warm_s=0.0, total_s=200.0, silence_s=100.0, reserved_s=0.0), found):
+        pass
+    outcomes = {(m.what, m.dtype): m.outcome for m in found.measurements if m.device != "cuda:1"}
+    assert outcomes.pop(("gemm", "float4")) == "not-run"
+    assert set(outcomes.values()) == {"ran"}, found.measurements
+    ways = [what for what, dtype in outcomes if dtype != "float8"]
+    assert ways == [
+        *(f"gemm {way}" for way in ("matmul", "linear", "matmul-bias", "linear-bias")),
+        *(f"{way} memory" for way in ("copy", "scale", "triad")),
+        *(f"copy to-{way}" for way in ("device", "host", "device-pageable", "host-pageable")),
+        *("p2p to cuda:1", "attention forward", "attention backward"),
+        *(f"{case} {way}" for case in ("launch", "decode") for way in ("eager", "graph")),
+        *("collective all_reduce in-place", "collective all_reduce one-shot"),
+        *(f"collective {what} {way}" for what in COLLECTIVES[1:3] for way in ("out-of-place", "in-place", "one-shot")),
+        *("collective all_to_all out-of-place", "collective all_to_all one-shot"),
+    ]
+    table = text(found.software, found.measurements, {}, ()).partition("\nCopies between GPUs")[2].splitlines()
+    assert [row.split()[:1] for row in table[1:]] == [["cuda:0"], ["cuda:0"], ["cuda:1"]]

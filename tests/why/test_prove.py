@@ -370,6 +370,7 @@ def test_ctrl_c_while_a_thread_starts(
             raise KeyboardInterrupt
 
     monkeypatch.setattr(threading.Thread, "start", interrupted)
-    proof = run(side(environments[0]), side(environments[1]), "import time; time.sleep(0.2); raise SystemExit(1)")
+    slow = "import part1, time; time.sleep(0.2); assert part1.version == '1.0'"
+    proof = run(side(environments[0]), side(environments[1]), slow, jobs=2)
     assert proof.interrupted
     assert list(tmp_path.iterdir()) == []

@@ -145,6 +145,14 @@ REFUSED = "ConnectionRefusedError: [Errno 111] Connection refused"
         ("OSError: invalid path: /etc/ssl/corp.pem", "REQUESTS_CA_BUNDLE", "the message has its value"),
         (REFUSED, "http_proxy", "“Connection refused” can come from it"),
         (REFUSED, "MASTER_ADDR", "“Connection refused” can come from it"),
+        ("RuntimeError: unknown key 'max_slit_mb'", "ALLOC_CONF", "the message has a part of its value"),
+        ("tool: error: unrecognized arguments: -n", "TOOL_OPTIONS", "the message has a part of its value"),
+        ("PermissionError: '/mnt/cache/hub/x'", "HF_HOME", "the message has a part of its value"),
+        ("[SSL] certificate verify failed", "REQUESTS_CA_BUNDLE", "“certificate verify failed” can come from it"),
+        ("OSError: [Errno 98] Address already in use", "MASTER_PORT", "“Address already in use” can come from it"),
+        ("UserWarning: key 'verbose'", "ALLOC_CONF", None),
+        ('  File "/mnt/cache/hub/x.py", line 3, in f', "HF_HOME", None),
+        ("see /mnt/cache-2/hub", "HF_HOME", None),
         ("see /etc/ssl/corp.pem.old", "REQUESTS_CA_BUNDLE", None),
         ("ValueError: Invalid frank 8", "RANK", None),
         ("PermissionError: [Errno 13] Permission denied", "http_proxy", None),
@@ -152,10 +160,17 @@ REFUSED = "ConnectionRefusedError: [Errno 111] Connection refused"
 )
 def test_what_a_message_points_to(text: str, name: str, reason: str | None) -> None:
     values = {"RANK": "8", "http_proxy": "http://127.0.0.1:9", "REQUESTS_CA_BUNDLE": "/etc/ssl/corp.pem"}
-    bad = machine(environment={**HARMLESS, **values, "MASTER_ADDR": "10.0.0.2"})
-    found = why(judge(machine(), KB), judge(bad, KB), KB, Symptom(text=text))
+    more = {
+        "HF_HOME": "/mnt/cache",
+        "ALLOC_CONF": "verbose:1,max_slit_mb:64",
+        "TOOL_OPTIONS": "-q -n",
+        "MASTER_PORT": "1",
+    }
+    bad = machine(environment={**HARMLESS, **values, **more, "MASTER_ADDR": "10.0.0.2"})
+    good = machine(environment={**HARMLESS, "ALLOC_CONF": "verbose:1", "TOOL_OPTIONS": "-q"})
+    found = why(judge(good, KB), judge(bad, KB), KB, Symptom(text=text))
     assert found.reasons.get(f"environment[{name}]") == reason
-    if reason:
+    if reason and name not in ("ALLOC_CONF", "TOOL_OPTIONS"):
         assert f"    Try: env -u {name} COMMAND" in render(found, ("a", "b")).splitlines()
 
 
@@ -175,6 +190,34 @@ def test_a_file_of_the_traceback_says_which_variables_the_program_reads(tmp_path
     for is_here, reasons in ((True, {"environment[APP_SETTING_7]": "train.py reads it"}), (False, {})):
         sides = judge(machine(), KB), judge(machine(**OTHER_HARMLESS), KB)
         assert why(*sides, KB, read(text, is_here=is_here)).reasons == reasons
+
+
+PROGRAM = """import helper_1, helper_2
+from helper_3 import connect
+import helper_4 as four
+link = connect()
+with link.open() as table:
+    rows = table.rows
+four.show(1)
+assert rows, "no rows"
+"""
+
+
+@pytest.mark.parametrize(("line", "first"), [(8, "helper-3"), (7, "helper-4")])
+def test_a_package_that_the_failing_line_depends_on_comes_first(tmp_path: Path, line: int, first: str) -> None:
+    script = tmp_path / "use.py"
+    script.write_text(PROGRAM)
+    symptom = read(f'  File "{script}", line {line}, in <module>\nAssertionError: no rows\n', is_here=True)
+    found = why(judge(machine(), KB), judge(machine(**OTHER_HARMLESS), KB), KB, symptom)
+    assert found.suspected[0].name == f"packages[{first}]"
+    assert len(found.suspected) == 4
+
+
+def test_a_variable_that_a_rule_is_about_comes_before_one_of_no_rule() -> None:
+    bad = machine(environment={**HARMLESS, "CUDA_CACHE_MAXSIZE": "1", "CUDA_VISIBLE_DEVICES": ""})
+    found = asked(machine(environment={**HARMLESS, "CUDA_CACHE_MAXSIZE": "2", "CUDA_VISIBLE_DEVICES": "0"}), bad)
+    names = [name for name in (d.name for d in found.ranked) if "CUDA" in name]
+    assert names == ["environment[CUDA_VISIBLE_DEVICES]", "environment[CUDA_CACHE_MAXSIZE]"]
 
 
 @pytest.mark.parametrize("value", ["/home/user-12345678/data", "two\nlines"])

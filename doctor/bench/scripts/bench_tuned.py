@@ -50,8 +50,7 @@ def tuned(torch, request, send):
             torch.cuda.synchronize()
         if hasattr(torch.cuda.tunable, "write_file"):
             torch.cuda.tunable.write_file(request["file"])
-        memory = torch.cuda.max_memory_allocated() if request["device"].startswith("cuda") else None
-        send(event="tuned", case=case["key"], memory=memory)
+        send(event="tuned", case=case["key"])
 
 
 def compared(torch, case, device, timer, repeats, send):
