@@ -36,11 +36,16 @@ def _by(machine: Snapshot, engine: Engine | None, choice: Choice, way: str) -> A
         raise InputError("--by cdi: the engine that would read the spec is not known here")
     if cdi.usable or way == "cdi":
         return cdi
-    if choice.vendor == "amd" and not (engine and any(spec.read.kind == KINDS["amd"] for spec in engine.specs)):
-        return _by_nodes(machine, engine, choice)  # as good, so that a missing spec is no remark
-    if choice.vendor == "amd" or (engine is not None and engine.name == "podman"):
-        return _by_nodes(machine, engine, choice).after(cdi)
-    return _by_runtime(engine, choice).after(cdi)
+    by_nodes = choice.vendor == "amd" or (engine is not None and engine.name == "podman")
+    return _after(
+        cdi, engine, (_by_nodes(machine, engine, choice) if by_nodes else _by_runtime(engine, choice)), choice
+    )
+
+
+def _after(cdi: Access, engine: Engine | None, second: Access, choice: Choice) -> Access:
+    """The second way is as good, so that a missing spec is no remark; one that can't be used is."""
+    there = engine is not None and any(spec.read.kind == KINDS[choice.vendor or ""] for spec in engine.specs)
+    return second.after(cdi) if there else second
 
 
 def _nodes_of(choice: Choice) -> set[str]:
@@ -137,7 +142,7 @@ def _under_wsl(machine: Snapshot, engine: Engine | None, choice: Choice, way: st
             return first
         second = _nvidia_runtime(engine, every)
         if second.usable:
-            return second.after(first)
+            return _after(first, engine, second, choice)
     parts = [
         Part("device", "/dev/dxg", "WSL's one node for all GPUs"),
         Part("mount", "/usr/lib/wsl:/usr/lib/wsl:ro", "the driver's libraries, which Windows puts there"),

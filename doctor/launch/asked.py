@@ -48,6 +48,7 @@ class Request:
     detach: bool = False
     entrypoint: str | None = None
     engine_args: tuple[str, ...] = ()
+    mixed: bool = False
 
 
 def asked(request: Request) -> Iterator[Part]:

@@ -54,6 +54,8 @@ def plan(
         parts=parts,
         troubles=troubles,
         selectors=choice.selectors,
+        resources=tuple(chosen.resource for chosen in choice.gpus),
+        mixed=request.mixed,
         nodes=("/dev/dxg",) if machine.host.wsl and choice.vendor else _nodes(choice),
         name=names.label(request.name or request.image.rpartition("/")[2].partition("@")[0]),
     )
@@ -78,8 +80,7 @@ def _memory(choice: Choice, request: Request, extra: Sequence[Part]) -> Iterator
     NCCL's guide asks for (docs.nvidia.com/deeplearning/nccl, troubleshooting, Docker)."""
     if request.shm_bytes is not None:
         yield Part("shm", str(request.shm_bytes), "you asked for this size of /dev/shm")
-    elif len(choice.gpus) > 1 and not any(p.kind == "shm" for p in extra):
-        size = max(1, len(choice.gpus)) * GIB
+    elif (size := len(choice.gpus) * GIB) > GIB and not any(p.kind == "shm" and int(p.value) >= size for p in extra):
         vendor = "RCCL" if choice.vendor == "amd" else "NCCL"
         yield Part(
             "shm", str(size), f"{vendor} between {len(choice.gpus)} GPUs uses /dev/shm, which is 64 MiB otherwise"

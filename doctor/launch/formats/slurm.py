@@ -44,8 +44,8 @@ def emit(spec: Spec) -> Emitted:
     rows = ["#!/bin/bash", f"#SBATCH --job-name={spec.name}", "#SBATCH --nodes=1", "#SBATCH --ntasks-per-node=1"]
     lines = [
         Line("--job-name", "the image's name, so that the queue tells what runs"),
-        Line("--nodes=1", "GPUs of one node were asked for"),
-        Line("--ntasks-per-node=1", "the command starts its own processes"),
+        Line("--nodes=1", "GPUs of one node were asked for; for two: sbatch --nodes=2 FILE"),
+        Line("--ntasks-per-node=1", "the command starts its own processes: once on each node"),
     ]
     if spec.vendor:
         rows.append(f"#SBATCH --gres=gpu:{spec.count}")
