@@ -52,7 +52,7 @@ _HARMLESS = {
 _VENDORS_PACKAGES = re.compile(r"(?:^|/)(?:nvidia/cuda:|rocm/)")
 """Bases that keep a list of the vendor's repository, whose packages they hold."""
 _UNSIGNED = re.compile(r"\btrusted=yes\b[^\]]{0,100}\]\s{1,20}(?!file:|copy:)\S|--allow-unauthenticated\b")
-_AMD_REPOSITORY = re.compile(r"repo\.radeon\.com/[^\s'\"]{1,120}?[/\s](?P<name>jammy|noble|resolute)\b")
+_AMD_REPOSITORY = re.compile(r"repo\.radeon\.com/[^\s'\"]{1,120}?[/\s](?P<name>bionic|focal|jammy|noble|resolute)\b")
 
 
 def faults(instructions: Sequence[Instruction], opened: Opened) -> Iterator[Fault]:
@@ -207,7 +207,7 @@ def _run(each: Instruction, stage: Stage, opened: Opened) -> Iterator[Fault]:
     if _COMPAT.search(text) and ("ld.so.conf" in text or "LD_LIBRARY_PATH" in text or _CACHED.search(text[:20_000])):
         yield _compat(each.line)
     for command in pip.commands(text):
-        yield from _packages(each, command)
+        yield from _packages(each, command, stage)
         yield from _unverified(each.line, command)
         yield from _upgraded(each.line, command, stage)
         yield from pip.faults(each, command, stage, opened)
@@ -257,7 +257,7 @@ def _upgraded(line: int, command: list[str], stage: Stage) -> Iterator[Fault]:
         )
 
 
-def _packages(each: Instruction, command: list[str]) -> Iterator[Fault]:
+def _packages(each: Instruction, command: list[str], stage: Stage) -> Iterator[Fault]:
     if (
         not any(c in ("apt-get", "apt", "dnf", "yum", "zypper", "microdnf") for c in command[:3])
         or "install" not in command
@@ -268,6 +268,10 @@ def _packages(each: Instruction, command: list[str]) -> Iterator[Fault]:
     for word in command[command.index("install") + 1 :]:
         if not word.startswith("-") and _DRIVER.match(word):
             yield _driver(each.line, word)
+        own, toolkit = re.search(r"nvidia/cuda:(\d+)\.", stage.base), re.match(r"cuda-toolkit-(\d+)-\d", word)
+        if own and toolkit and own[1] != toolkit[1]:
+            text = f"{word[:60]} beside CUDA {own[1]} of {stage.base[:80]}: /usr/local/cuda is one of them"
+            yield Fault(each.line, "image-toolkit-torch-mismatch", "warning", text, "take a base of that CUDA")
 
 
 def _driver(line: int, what: str) -> Fault:
