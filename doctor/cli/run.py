@@ -14,7 +14,7 @@ from doctor.errors import InputError
 
 if TYPE_CHECKING:
     from doctor.facts.snapshot import Snapshot
-    from doctor.launch.spec import Emitted, Part, Spec
+    from doctor.launch.spec import Emitted, Spec
     from doctor.profiles import Profile
     from doctor.system.base import System
 
@@ -133,6 +133,7 @@ def run(
     from doctor.launch.asked import Request
     from doctor.launch.choose import choose
     from doctor.launch.plan import plan
+    from doctor.launch.workload import parts
 
     if from_ and root:
         raise InputError("--from and --root each name a machine: leave one out")
@@ -180,7 +181,7 @@ def run(
         elsewhere=emit is not None and not formats.is_local(emit),
         cdi=there.cdi_nodes() if there else None,
     )
-    spec = plan(machine, there, choice, request, _needs(stack))
+    spec = plan(machine, there, choice, request, tuple(parts(stack)) if stack else ())
     if choice.unseen:  # what this machine lacks says nothing of the other
         spec = replace(spec, troubles=tuple(trouble for trouble in spec.troubles if not trouble.fatal))
     _say(spec)
@@ -237,14 +238,6 @@ def _image(word: str | None, profile: str | None) -> tuple[str, Profile | None]:
 def _of_profile(profile: Profile) -> str:
     """The image that is built of it, or the one that it names and that is used as it is."""
     return (profile.image and profile.image.ready) or profile.image_name
-
-
-def _needs(profile: Profile | None) -> tuple[Part, ...]:
-    if profile is None:
-        return ()
-    from doctor.launch.workload import parts
-
-    return tuple(parts(profile))
 
 
 def _say(spec: Spec) -> None:

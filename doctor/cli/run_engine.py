@@ -28,7 +28,8 @@ def of_here(system: System, wanted: str | None, emit: str | None, *, starts: boo
 
     if emit and not formats.is_local(emit):
         return None
-    name = wanted or (emit if emit in ("docker", "podman") else None) or _first_there(system)
+    first = "podman" if system.which("docker").value is None and system.which("podman").value else "docker"
+    name = wanted or (emit if emit in ("docker", "podman") else first)
     try:
         return ask(system, "podman" if name == "podman" else "docker", os.environ)
     except InputError as error:
@@ -71,10 +72,6 @@ def say_what_stays_behind(system: System, engine: Engine, spec: Spec) -> None:
     if names := left_behind(here, words):
         options = " ".join(f"-e {name}" for name in names)
         tell(f"doctor: note: set here, but not in the container: {', '.join(names)}. Fix: pass {options}\n")
-
-
-def _first_there(system: System) -> str:
-    return "podman" if system.which("docker").value is None and system.which("podman").value else "docker"
 
 
 def must_have(system: System, engine: Engine, image: str) -> None:

@@ -110,13 +110,9 @@ def _nvidia_runtime(engine: Engine | None, choice: Choice) -> Access:
                 Part("env", "NVIDIA_DRIVER_CAPABILITIES=compute,utility", "CUDA and nvidia-smi, and no graphics"),
             )
         )
-    troubles = () if engine is None or _takes_gpus(engine) else (_no_toolkit(engine),)
-    return Access((Part("gpus", wanted, reason),), troubles)
-
-
-def _takes_gpus(engine: Engine) -> bool:
-    """Docker Desktop brings what `--gpus` needs."""
-    return engine.has_gpus_flag and (engine.toolkit or engine.desktop)
+    # Docker Desktop brings what `--gpus` needs.
+    takes = engine is None or (engine.has_gpus_flag and (engine.toolkit or engine.desktop))
+    return Access((Part("gpus", wanted, reason),), () if engine is None or takes else (_no_toolkit(engine),))
 
 
 def _no_toolkit(engine: Engine) -> Trouble:

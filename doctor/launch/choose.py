@@ -68,6 +68,13 @@ class Choice:
         return bool(self.gpus) and all(chosen.gpu.key.startswith("#") for chosen in self.gpus)
 
     @property
+    def nodes(self) -> tuple[str, ...]:
+        """The device nodes of the chosen GPUs, however they are passed."""
+        shared = {"amd": ("/dev/kfd",), "nvidia": ("/dev/nvidiactl", "/dev/nvidia-uvm")}.get(self.vendor or "", ())
+        own = [f"/dev/dri/{node}" for chosen in self.gpus for node in chosen.render_nodes if self.vendor == "amd"]
+        return (*shared, *own, *(f"/dev/{c.gpu.device_node}" for c in self.gpus if c.gpu.device_node))
+
+    @property
     def selectors(self) -> tuple[str, ...]:
         """What ROCR_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES calls the chosen: UUIDs, or ROCm's numbers. Those of the
         vendor's tool are in another order. () where one of them is not known."""

@@ -137,11 +137,7 @@ def _more(nodes: list[str]) -> str:
 
 def is_closed(node: DeviceNode) -> bool:
     """Open to its owner and a group alone."""
-    return node.gid is not None and not _open_to_all(node)
-
-
-def _open_to_all(node: DeviceNode) -> bool:
-    return node.mode is not None and node.mode & 0o006 == 0o006
+    return node.gid is not None and (node.mode is None or node.mode & 0o006 != 0o006)
 
 
 def nvidia_by_nodes(machine: Snapshot, choice: Choice, make: str) -> Access:

@@ -11,7 +11,6 @@ from doctor.launch.access import access
 from doctor.launch.asked import Request, asked, check, remarks
 from doctor.launch.choose import Choice
 from doctor.launch.engine import Engine
-from doctor.launch.nodes import KFD
 from doctor.launch.spec import Part, Spec, Trouble, bound
 
 GIB = 1 << 30
@@ -41,7 +40,7 @@ def plan(
         *(trouble for _, trouble in held),
         *_unreachable(machine, engine, parts),
         *_inside(machine, engine),
-        *(security.remarks(machine, engine, parts, _nodes(choice)) if engine is not None else ()),
+        *(security.remarks(machine, engine, parts, choice.nodes) if engine is not None else ()),
         *remarks(request, parts),
     )
     parts = tuple(part for part in parts if part not in [held_part for held_part, _ in held])
@@ -56,15 +55,9 @@ def plan(
         selectors=choice.selectors,
         resources=tuple(chosen.resource for chosen in choice.gpus),
         mixed=request.mixed,
-        nodes=("/dev/dxg",) if machine.host.wsl and choice.vendor else _nodes(choice),
+        nodes=("/dev/dxg",) if machine.host.wsl and choice.vendor else choice.nodes,
         name=names.label(request.name or request.image.rpartition("/")[2].partition("@")[0]),
     )
-
-
-def _nodes(choice: Choice) -> tuple[str, ...]:
-    shared = {"amd": (KFD,), "nvidia": ("/dev/nvidiactl", "/dev/nvidia-uvm")}.get(choice.vendor or "", ())
-    own = [f"/dev/dri/{node}" for chosen in choice.gpus for node in chosen.render_nodes if choice.vendor == "amd"]
-    return (*shared, *own, *(f"/dev/{c.gpu.device_node}" for c in choice.gpus if c.gpu.device_node))
 
 
 def _contradicted(parts: Sequence[Part], request: Request) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from doctor.cli.image_lint import _beside
+from doctor.cli.main import run
 from doctor.errors import InputError
 from doctor.images.lint import RULES, Fault, lint
-from doctor.images.lint.sarif import sarif
 from tests.each import each
 
 DIGEST = "@sha256:" + "a" * 64
@@ -451,13 +451,14 @@ def test_a_comment_allows_a_rule_for_what_is_below_it_alone() -> None:
         assert not lint(text.replace("image-base-moves a test", other), "Dockerfile")[0].ignored
 
 
-def test_sarif_has_rules_places_and_what_was_allowed() -> None:
-    text = "# doctor: ignore image-base-moves a test\nFROM rocm/dev-ubuntu-24.04\nRUN pip install torch\n"
-    rows = [(Path("a b/Dockerfile"), fault) for fault in lint(text, "Dockerfile")]
-    run = json.loads(sarif(rows, "1.0"))["runs"][0]
-    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
-    assert all(rules[r["ruleIndex"]] == r["ruleId"] for r in run["results"])
-    assert {r["ruleId"] for r in run["results"] if "suppressions" in r} == {"image-base-moves"}
-    assert {"image-wheel-index-missing"} <= {r["ruleId"] for r in run["results"] if "suppressions" not in r}
-    places = {r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in run["results"]}
-    assert places == {"a%20b/Dockerfile"}
+def test_sarif_has_rules_places_and_what_was_allowed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "a b"
+    file.write_text("# doctor: ignore image-base-moves a test\nFROM rocm/dev-ubuntu-24.04\nRUN pip install torch\n")
+    assert run(["image", "lint", "--format", "sarif", str(file)]) == 1
+    log = json.loads(capsys.readouterr().out)["runs"][0]
+    rules = [rule["id"] for rule in log["tool"]["driver"]["rules"]]
+    assert all(rules[r["ruleIndex"]] == r["ruleId"] for r in log["results"])
+    assert {r["ruleId"] for r in log["results"] if "suppressions" in r} == {"image-base-moves"}
+    assert {"image-wheel-index-missing"} <= {r["ruleId"] for r in log["results"] if "suppressions" not in r}
+    places = {r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in log["results"]}
+    assert places == {file.as_uri()}

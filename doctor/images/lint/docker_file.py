@@ -27,28 +27,18 @@ _GROUP = re.compile(
     r"useradd\s+(?:.{0,200}?\s)?(?:-G|--groups)[ =]|"
     r"adduser\s+\S{1,60}\s+|gpasswd\s+-a\s+\S{1,60}\s+)(?P<group>\$?[\w,{}-]{1,80})"
 )
+_HIDES = "hides GPUs from whoever runs the image; it belongs to the run"
+_WAITS = "makes each launch wait; it is for debugging"
 _BAKED = {
-    "HSA_OVERRIDE_GFX_VERSION": "is right for one GPU and wrong for each other; it belongs to the run",
-    "CUDA_VISIBLE_DEVICES": "hides GPUs from whoever runs the image; it belongs to the run",
-    "HIP_VISIBLE_DEVICES": "hides GPUs from whoever runs the image; it belongs to the run",
-    "ROCR_VISIBLE_DEVICES": "hides GPUs from whoever runs the image; it belongs to the run",
-    "CUDA_LAUNCH_BLOCKING": "makes each launch wait; it is for debugging",
-    "AMD_SERIALIZE_KERNEL": "makes each launch wait; it is for debugging",
-    "HSA_ENABLE_SDMA": "is a debugging variable: copies take compute units",
-    "NCCL_IB_DISABLE": "sends collectives over TCP on machines that have InfiniBand",
-    "NVIDIA_DISABLE_REQUIRE": "lets the image start on drivers that are too old for it",
-    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": "turns float32 into TF32 silently",
+    "HSA_OVERRIDE_GFX_VERSION": (None, "is right for one GPU and wrong for each other; it belongs to the run"),
+    **dict.fromkeys(("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"), (None, _HIDES)),
+    **dict.fromkeys(("CUDA_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL"), ("0", _WAITS)),
+    "HSA_ENABLE_SDMA": ("1", "is a debugging variable: copies take compute units"),
+    "NCCL_IB_DISABLE": ("0", "sends collectives over TCP on machines that have InfiniBand"),
+    "NVIDIA_DISABLE_REQUIRE": ("0", "lets the image start on drivers that are too old for it"),
+    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": ("0", "turns float32 into TF32 silently"),
 }
-_HARMLESS = {
-    "CUDA_LAUNCH_BLOCKING": "0",
-    "AMD_SERIALIZE_KERNEL": "0",
-    "HSA_ENABLE_SDMA": "1",
-    "NCCL_IB_DISABLE": "0",
-    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": "0",
-    "NVIDIA_DISABLE_REQUIRE": "0",
-}
-
-
+"""Name → the value that does no harm, and what another does."""
 _VENDORS_PACKAGES = re.compile(r"(?:^|/)(?:nvidia/cuda:|rocm/)")
 """Bases that keep a list of the vendor's repository, whose packages they hold."""
 _UNSIGNED = re.compile(r"\btrusted=yes\b[^\]]{0,100}\]\s{1,20}(?!file:|copy:)\S|--allow-unauthenticated\b")
@@ -126,11 +116,8 @@ def _from(each: Instruction, stages: dict[str, Stage], outer: dict[str, str], mo
     torch = pip.torch_of_image(image)
     packages = {"torch", "torchvision", "torchaudio"} if torch else set()
     packages |= {server for server in ("vllm", "sglang") if server in image}
-    return Stage(image, name, pip.vendor_of_image(image), _compiles(image), torch=torch, packages=packages)
-
-
-def _compiles(image: str) -> bool:
-    return any(mark in image for mark in ("-devel", "rocm/dev-", "rocm/pytorch", "rocm/vllm", "nvcr.io/nvidia/"))
+    compiles = any(mark in image for mark in ("-devel", "rocm/dev-", "rocm/pytorch", "rocm/vllm", "nvcr.io/nvidia/"))
+    return Stage(image, name, pip.vendor_of_image(image), compiles, torch=torch, packages=packages)
 
 
 def expanded(text: str, values: dict[str, str]) -> str:
@@ -171,12 +158,12 @@ def _environment(each: Instruction, stage: Stage) -> Iterator[Fault]:
             yield _compat(each.line)
         if name == "NVIDIA_DISABLE_REQUIRE" and "cuda" not in stage.base and stage.torch is None:
             continue  # a tool that computes nothing may well start on any driver
-        if name in _BAKED and value and value != _HARMLESS.get(name):
+        if name in _BAKED and value and value != _BAKED[name][0]:
             yield Fault(
                 each.line,
                 "image-flag-baked",
                 "warning",
-                f"{name}={value[:40]} {_BAKED[name]}",
+                f"{name}={value[:40]} {_BAKED[name][1]}",
                 f"-e {name}=… where it is run",
             )
 

@@ -277,7 +277,7 @@ def _not_built(line: int, found: Install, tag: str, stage: Stage) -> Iterator[Fa
         yield Fault(line, "image-wheel-index-wrong", "error", text, "take another build, or another torch")
     for name in sorted(_TORCH & set(exact)):
         made = companions.made_for(name) if companions else ()
-        if made and exact[name] not in made and not companions.serves_from(name):
+        if made and exact[name] not in made and not (companions and companions.serves_from(name)):
             text = f"{name} {exact[name]} is not for torch {version}, which goes with {name} {made[0]}"
             yield Fault(line, "image-torch-not-held", "error", text, f"{name}=={made[0]}")
     there = _HELD_TORCH.search(stage.base)
