@@ -147,10 +147,11 @@ def _runtime(recipe: Recipe) -> Iterator[str]:
     )
     yield from _environment(recipe)
     if recipe.torch:
+        expected = f"{recipe.vendor or 'nvidia'} {recipe.torch.full or ''} {recipe.torch_runtime or '-'}"
         yield "# torch is what was asked for, or there is no image."
         yield (
             "RUN --network=none --mount=type=bind,source=image,target=/run/image \\\n"
-            f"    {VENV}/bin/python -B /run/image/assert-torch {_assertion(recipe)}"
+            f"    {VENV}/bin/python -B /run/image/assert-torch {expected}"
         )
     yield from _labels(recipe)
     yield "WORKDIR /work"
@@ -181,12 +182,6 @@ def _serve(recipe: Recipe) -> Iterator[str]:
         ask = f"import urllib.request as u; u.urlopen('http://127.0.0.1:{serve.port}{serve.health}', timeout=5)"
         yield "HEALTHCHECK --interval=30s --timeout=10s --start-period=600s --retries=3 \\"
         yield f'    CMD ["python", "-c", "{ask}"]'
-
-
-def _assertion(recipe: Recipe) -> str:
-    torch = recipe.torch
-    version = (torch.full if torch else None) or ""
-    return f"{recipe.vendor or 'nvidia'} {version} {recipe.torch_runtime or '-'}"
 
 
 def _environment(recipe: Recipe) -> Iterator[str]:

@@ -137,9 +137,8 @@ def _base(recipe: Recipe, options: Options) -> BaseLock:
 def _is_mirror(official: str, digest: str, options: Options) -> bool:
     """Whether the image's own registry has that digest; False where nobody can ask it. Raises InputError where it has
     none: what was asked holds another image under its name."""
-    name = registry.without_tag(official)
     try:
-        registry.resolve(f"{name}@{digest}", options.platform, options.ca)
+        registry.resolve(f"{official.partition('@')[0]}@{digest}", options.platform, options.ca)
     except registry.Refused as error:
         if error.status != 404:
             return False

@@ -222,6 +222,15 @@ def test_enroot_makes_the_place_of_a_read_only_mount_too() -> None:
     assert "--mount /a:/b:ro,rbind,x-create=auto --mount /c:/d " in emit("enroot", spec).text
 
 
+def test_pyxis_knows_a_file_by_its_first_letter() -> None:
+    def image(name: str) -> str:
+        return next(w for w in emit("slurm", _with(CASES["amd nodes"], image=name)).text.split() if "-image=" in w)
+
+    assert image("a.sqsh") == "--container-image=./a.sqsh"
+    assert image("/data/a.sqsh") == "--container-image=/data/a.sqsh"
+    assert image("rocm/pytorch:latest") == "--container-image=rocm/pytorch:latest"
+
+
 def test_slurm_needs_a_program() -> None:
     assert emit("slurm", _with(CASES["amd nodes"], command=())).text.endswith(" sh\n")  # the image's own
     with pytest.raises(InputError, match="an empty --entrypoint needs a command"):
