@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from doctor.findings import Finding
     from doctor.flags.files import Looked
 
 _PLACE = re.compile(r"(.{1,4000}?):(\d{1,7})(?::(\d{1,7}))?")
-_SARIF = {"error": "error", "warning": "warning", "info": "note"}
 _GITHUB = {"error": "error", "warning": "warning", "info": "notice"}
 
 
@@ -23,35 +21,14 @@ def place(finding: Finding) -> tuple[str, int, int] | None:
 
 
 def sarif(looked: Sequence[Looked]) -> str:
-    from doctor import __version__
+    from doctor.report import in_files
 
-    found = [f for one in looked for f in one.findings]
-    rules = sorted({f.rule for f in found})
-    driver = {"name": "doctor env", "version": __version__, "rules": [{"id": rule} for rule in rules]}
-    run = {"tool": {"driver": driver}, "results": [_result(f, rules) for f in found]}
-    log = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
-    return json.dumps(log, indent=1, ensure_ascii=True) + "\n"
-
-
-def _result(finding: Finding, rules: list[str]) -> dict[str, Any]:
-    made: dict[str, Any] = {
-        "ruleId": finding.rule,
-        "ruleIndex": rules.index(finding.rule),
-        "level": _SARIF[finding.severity.value],
-        "message": {"text": _message(finding)},
-        "partialFingerprints": {"doctor/v1": finding.fingerprint},
-    }
-    where = place(finding)
-    if where:
-        region = {"startLine": where[1], "startColumn": where[2]}
-        made["locations"] = [{"physicalLocation": {"artifactLocation": {"uri": _uri(where[0])}, "region": region}}]
-    return made
-
-
-def _uri(path: str) -> str:
-    from urllib.parse import quote
-
-    return quote(path.removeprefix("./"))
+    rows = []
+    for finding in (f for one in looked for f in one.findings):
+        where = place(finding) or ("", 1, 1)
+        row = in_files.Row(finding.rule, finding.severity.value, _message(finding), *where, finding.fingerprint)
+        rows.append(row)
+    return in_files.sarif("doctor env", rows, {})
 
 
 def _message(finding: Finding) -> str:

@@ -39,9 +39,6 @@ def emit(
     profiles: _PROFILES = None,
     all_: _ALL = False,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; fail where a folder is out of date.")] = False,
-    healthcheck: Annotated[
-        bool | None, typer.Option("--healthcheck/--no-healthcheck", help="Use `doctor check` as HEALTHCHECK.")
-    ] = None,
     doctor: Annotated[
         bool | None, typer.Option("--doctor/--no-doctor", help="Install doctor in the image, from a wheel.")
     ] = None,
@@ -65,7 +62,7 @@ def emit(
         profiles, all_ = [name for name in folders if knows(name)], False
         if not profiles:
             raise InputError(f"--all --check: {output} holds no folder of a profile")
-    for recipe in _recipes(profiles, all_, output, healthcheck, doctor):
+    for recipe in _recipes(profiles, all_, output, doctor):
         folder = output / recipe.profile.plain_name
         if not check:
             wrote(recipe, folder)
@@ -88,13 +85,12 @@ def _recipes(
     names: Sequence[str] | None,
     all_: bool,
     output: Path,
-    healthcheck: bool | None = None,
     doctor: bool | None = None,
 ) -> Iterator[Recipe]:
     """Each as its folder was emitted last, where nothing else is asked for."""
     from doctor.errors import InputError
     from doctor.images import lockfile
-    from doctor.images.emit import options_of
+    from doctor.images.emit import has_doctor
     from doctor.images.inside import wheel
     from doctor.images.recipe import recipe, with_lock
     from doctor.knowledge import Knowledge
@@ -110,10 +106,8 @@ def _recipes(
         if not names and not (image and image.base):
             continue  # for `doctor check` alone, or an image that is used as it is
         folder = output / profile.plain_name
-        before = options_of(folder)
-        inner = before.get("doctor", True) if doctor is None else doctor
-        health = (inner and before.get("healthcheck", False)) if healthcheck is None else healthcheck
-        yield with_lock(recipe(profile, lockfile.read(folder), kb, health, wheel() if inner else None))
+        inner = has_doctor(folder) if doctor is None else doctor
+        yield with_lock(recipe(profile, lockfile.read(folder), kb, wheel() if inner else None))
 
 
 def _recipe(name: str, output: Path) -> Recipe:
@@ -276,7 +270,6 @@ def _pairs(words: Sequence[str] | None) -> dict[str, Path]:
 
 def verify(
     image: Annotated[str, typer.Argument(help="An image that the engine has, or a profile: its name or .toml file.")],
-    budget: Annotated[str | None, typer.Option(help="Size at most, uncompressed, such as 8G.")] = None,
     engine: _ENGINE = None,
     format_: TextOrJson = "text",
 ) -> int:
@@ -299,7 +292,7 @@ def verify(
         stack = load(image)
         reference = (stack.image and stack.image.ready) or f"{stack.image_name}:latest"
     with tempfile.TemporaryDirectory() as work, connected(chosen(engine)) as api:
-        checks = look(api, reference, Path(work), _bytes(budget) if budget else None)
+        checks = look(api, reference, Path(work))
     failed = any(c.outcome == "failed" for c in checks)
     if format_ == "json":
         table = {"schema": "doctor.image-verify/1", "image": reference, "checks": [asdict(c) for c in checks]}
@@ -307,14 +300,3 @@ def verify(
     else:
         _print("".join(f"{c.outcome:>11}  {c.name}: {clean(c.text)}\n" for c in checks))
     return ExitCode.FINDINGS if failed else ExitCode.OK
-
-
-def _bytes(text: str) -> int:
-    """`8G` is 8e9 bytes, as images are measured."""
-    from doctor.errors import InputError
-
-    number, unit = (text[:-1], text[-1].upper()) if text[-1:].isalpha() else (text, "")
-    factor = {"": 1, "M": 10**6, "G": 10**9}.get(unit)
-    if factor is None or not number.replace(".", "", 1).isdecimal():
-        raise InputError(f"--budget {text[:40]!r}: expected a size such as 8G or 900M")
-    return int(float(number) * factor)

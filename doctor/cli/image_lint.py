@@ -21,11 +21,11 @@ def lint(
     import json
     from dataclasses import asdict
 
-    import doctor
     from doctor.cli.output import deliver
     from doctor.errors import ExitCode
-    from doctor.images.lint.sarif import sarif
+    from doctor.images.lint import RULES
     from doctor.parsers.lib.printable import clean
+    from doctor.report.in_files import Row, sarif
 
     read = [(path, _faults(path)) for path in paths]
     rows = [(path, fault) for path, faults in read for fault in faults or ()]
@@ -33,7 +33,10 @@ def lint(
         listed = [{"file": str(path), **asdict(fault)} for path, fault in rows]
         deliver(json.dumps({"schema": "doctor.image-lint/1", "faults": listed}, indent=2) + "\n", None)
     elif format_ == "sarif":
-        deliver(sarif(rows, doctor.__version__), None)
+        found = [
+            Row(f.rule, f.level, f"{f.text}. Fix: {f.fix}", str(path), f.line, allowed=f.ignored) for path, f in rows
+        ]
+        deliver(sarif("doctor image lint", found, RULES), None)
     else:
         shown = [(path, f) for path, f in rows if not f.ignored]
         lines = [f"{path}:{f.line}: {f.level} {f.rule}: {f.text}. Fix: {f.fix}" for path, f in shown if not _tag(f)]

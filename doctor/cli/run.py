@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,7 +14,7 @@ from doctor.errors import InputError
 
 if TYPE_CHECKING:
     from doctor.facts.snapshot import Snapshot
-    from doctor.launch.spec import Emitted, Part, Spec
+    from doctor.launch.spec import Emitted, Spec
     from doctor.profiles import Profile
     from doctor.system.base import System
 
@@ -23,7 +23,30 @@ PROBES = ("pci", "amd", "nvidia", "device_nodes", "account", "host", "container"
 
 
 def add(app: typer.Typer) -> None:
-    app.command("run")(run)
+    app.command("run", cls=_Run)(run)
+
+
+_OF_DOCKER = {
+    "--ipc": "write --with ipc-host, or --shm 8g for a larger /dev/shm",
+    "--privileged": "write --with privileged; GPUs work without it",
+    "--security-opt": "write --with seccomp-unconfined, or --engine-arg=--security-opt=VALUE",
+    "--cap-add": "write --with ptrace or --with numa, or --engine-arg=--cap-add=NAME",
+    **dict.fromkeys(("--device", "--group-add"), "leave it out for GPUs; for others --engine-arg=--device=PATH"),
+    "--runtime": "leave it out, or write --by runtime",
+}
+"""What people paste, and how it is said here."""
+
+
+class _Run(typer.core.TyperCommand):
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            option = getattr(error, "option_name", None)
+            if option is None:
+                raise
+            other = f"put -- before the program's own options; docker's go by --engine-arg={option}=VALUE"
+            raise InputError(f"doctor run has no option {option}: {_OF_DOCKER.get(option, other)}") from error
 
 
 def run(
@@ -67,7 +90,10 @@ def run(
         typer.Option("--engine-arg", help="Any other option of docker or podman: --engine-arg=--restart=always."),
     ] = None,
     user: Annotated[str | None, typer.Option("-u", "--user", help="UID[:GID] in the container.")] = None,
-    shm: Annotated[str | None, typer.Option(help="Size of /dev/shm, such as 8g.")] = None,
+    shm: Annotated[str | None, typer.Option("--shm", "--shm-size", help="Size of /dev/shm, such as 8g.")] = None,
+    as_ever: Annotated[  # noqa: ARG001
+        bool, typer.Option("-i", "-t", "--interactive", "--tty", "--rm", hidden=True, help="docker's: given anyway.")
+    ] = False,
     wish: Annotated[
         list[str] | None,
         typer.Option(
@@ -76,6 +102,9 @@ def run(
             help="Add this right; repeatable.",
         ),
     ] = None,
+    mixed: Annotated[
+        bool, typer.Option("--mixed", help="Kubernetes: the device plugin names MIG profiles and partitions.")
+    ] = False,
     print_: Annotated[bool, typer.Option("--print", help="Print the command line; start nothing.")] = False,
     emit: Annotated[
         str | None,
@@ -104,6 +133,7 @@ def run(
     from doctor.launch.asked import Request
     from doctor.launch.choose import choose
     from doctor.launch.plan import plan
+    from doctor.launch.workload import parts
 
     if from_ and root:
         raise InputError("--from and --root each name a machine: leave one out")
@@ -138,6 +168,7 @@ def run(
         detach=detach,
         entrypoint=entrypoint,
         engine_args=tuple(engine_arg or ()),
+        mixed=mixed,
         user=user,
         shm_bytes=names.size(shm) if shm else None,
         wishes=tuple(wish or ()),
@@ -150,7 +181,7 @@ def run(
         elsewhere=emit is not None and not formats.is_local(emit),
         cdi=there.cdi_nodes() if there else None,
     )
-    spec = plan(machine, there, choice, request, _needs(stack))
+    spec = plan(machine, there, choice, request, tuple(parts(stack)) if stack else ())
     if choice.unseen:  # what this machine lacks says nothing of the other
         spec = replace(spec, troubles=tuple(trouble for trouble in spec.troubles if not trouble.fatal))
     _say(spec)
@@ -207,14 +238,6 @@ def _image(word: str | None, profile: str | None) -> tuple[str, Profile | None]:
 def _of_profile(profile: Profile) -> str:
     """The image that is built of it, or the one that it names and that is used as it is."""
     return (profile.image and profile.image.ready) or profile.image_name
-
-
-def _needs(profile: Profile | None) -> tuple[Part, ...]:
-    if profile is None:
-        return ()
-    from doctor.launch.workload import parts
-
-    return tuple(parts(profile))
 
 
 def _say(spec: Spec) -> None:

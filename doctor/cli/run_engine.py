@@ -28,7 +28,8 @@ def of_here(system: System, wanted: str | None, emit: str | None, *, starts: boo
 
     if emit and not formats.is_local(emit):
         return None
-    name = wanted or (emit if emit in ("docker", "podman") else None) or _first_there(system)
+    first = "podman" if system.which("docker").value is None and system.which("podman").value else "docker"
+    name = wanted or (emit if emit in ("docker", "podman") else first)
     try:
         return ask(system, "podman" if name == "podman" else "docker", os.environ)
     except InputError as error:
@@ -59,18 +60,18 @@ def say_what_is_not_known(engine: Engine | None) -> None:
 
 
 def say_what_stays_behind(system: System, engine: Engine, spec: Spec) -> None:
-    """Variables that are set here, and that the container will not have."""
+    """Variables that are set here and that the container will not have, or that were named and are not set here."""
     from doctor.engine.ways import left_behind
     from doctor.launch.formats.docker import argv
 
     words = argv(engine.base, spec, terminal=False, podman=engine.name == "podman")
-    if names := left_behind(system.environ().value or {}, words):
+    here = system.environ().value or {}
+    for part in spec.of("pass_env"):
+        if part.value not in here:
+            tell(f"doctor: note: -e {part.value}: it is not set here, so the container does not get it\n")
+    if names := left_behind(here, words):
         options = " ".join(f"-e {name}" for name in names)
         tell(f"doctor: note: set here, but not in the container: {', '.join(names)}. Fix: pass {options}\n")
-
-
-def _first_there(system: System) -> str:
-    return "podman" if system.which("docker").value is None and system.which("podman").value else "docker"
 
 
 def must_have(system: System, engine: Engine, image: str) -> None:

@@ -18,11 +18,15 @@ _SECRETS = {
     "apt": ("apt_conf", "apt_sources", "ca"),
     "python": ("pip_conf", "netrc", "ca"),
 }
+_OUTSIDE = (
+    "# A named build context: `--build-context wheels=FOLDER` puts files that are at hand in the place of this.",
+    "FROM scratch AS wheels",
+)
 
 
 def dockerfile(recipe: Recipe) -> str:
     """The same recipe gives the same bytes."""
-    parts = [_head(recipe), _outside(), _os(recipe), _python(recipe), _runtime(recipe)]
+    parts = [_head(recipe), _OUTSIDE, _os(recipe), _python(recipe), _runtime(recipe)]
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
@@ -38,11 +42,6 @@ def _head(recipe: Recipe) -> Iterator[str]:
         yield from comment(
             f"!!! `doctor image lock {recipe.name}` locks it; `doctor image build` needs --unlocked until then."
         )
-
-
-def _outside() -> Iterator[str]:
-    yield "# A named build context: `--build-context wheels=FOLDER` puts files that are at hand in the place of this."
-    yield "FROM scratch AS wheels"
 
 
 def _from(recipe: Recipe, stage: str, of: str | None = None) -> Iterator[str]:
@@ -148,10 +147,11 @@ def _runtime(recipe: Recipe) -> Iterator[str]:
     )
     yield from _environment(recipe)
     if recipe.torch:
+        expected = f"{recipe.vendor or 'nvidia'} {recipe.torch.full or ''} {recipe.torch_runtime or '-'}"
         yield "# torch is what was asked for, or there is no image."
         yield (
             "RUN --network=none --mount=type=bind,source=image,target=/run/image \\\n"
-            f"    {VENV}/bin/python -B /run/image/assert-torch {_assertion(recipe)}"
+            f"    {VENV}/bin/python -B /run/image/assert-torch {expected}"
         )
     yield from _labels(recipe)
     yield "WORKDIR /work"
@@ -179,19 +179,9 @@ def _serve(recipe: Recipe) -> Iterator[str]:
         yield f'ENV XDG_CACHE_HOME="{CACHE}"'
         yield f"VOLUME {CACHE}"
         yield f"EXPOSE {serve.port}"
-    if recipe.healthcheck:
-        yield "HEALTHCHECK --interval=60s --timeout=30s --start-period=30s --retries=3 \\"
-        yield '    CMD ["doctor", "check", "--fail-on", "error"]'
-    elif serve:
         ask = f"import urllib.request as u; u.urlopen('http://127.0.0.1:{serve.port}{serve.health}', timeout=5)"
         yield "HEALTHCHECK --interval=30s --timeout=10s --start-period=600s --retries=3 \\"
         yield f'    CMD ["python", "-c", "{ask}"]'
-
-
-def _assertion(recipe: Recipe) -> str:
-    torch = recipe.torch
-    version = (torch.full if torch else None) or ""
-    return f"{recipe.vendor or 'nvidia'} {version} {recipe.torch_runtime or '-'}"
 
 
 def _environment(recipe: Recipe) -> Iterator[str]:

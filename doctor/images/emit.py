@@ -106,7 +106,6 @@ def record(recipe: Recipe) -> dict[str, Any]:
         "vendor": recipe.vendor,
         "targets": list(recipe.targets),
         "torch_runtime": recipe.torch_runtime,
-        "healthcheck": recipe.healthcheck,
         "doctor": {"file": recipe.doctor.file, "sha256": recipe.doctor.sha256} if recipe.doctor else None,
         "observed": {name: _observed(part) for name, part in recipe.parts.items() if part},
         "chosen": [_plain(row) for row in (*recipe.pip, *(wish.apt if wish else ()))],
@@ -162,7 +161,7 @@ def differences(recipe: Recipe, folder: Path) -> list[str]:
     for path, text in emitted(recipe).items():
         if not (folder / path).is_file():
             found.append(f"{path} is missing")
-        elif (there := _read(folder / path)) != text:
+        elif (there := (folder / path).read_bytes().decode("utf-8", "replace")) != text:
             pairs = zip(there.splitlines(), text.splitlines(), strict=False)
             line = next((n for n, (a, b) in enumerate(pairs, 1) if a != b), None)
             found.append(f"{path} differs{f' from line {line}' if line else ' in length'}")
@@ -174,14 +173,9 @@ def differences(recipe: Recipe, folder: Path) -> list[str]:
     return found + [f"{path} is no file of this recipe" for path in sorted(stale(recipe, folder))]
 
 
-def _read(path: Path) -> str:
-    return path.read_bytes().decode("utf-8", "replace")
-
-
-def options_of(folder: Path) -> dict[str, bool]:
-    """How the folder was emitted last, so that it is emitted the same way again."""
-    kept = _record_of(folder)
-    return {"healthcheck": bool(kept.get("healthcheck")), "doctor": kept.get("doctor", "") is not None} if kept else {}
+def has_doctor(folder: Path) -> bool:
+    """Whether the folder was emitted with the doctor last, so that it is emitted the same way again."""
+    return _record_of(folder).get("doctor", "") is not None
 
 
 def _record_of(folder: Path) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from doctor.errors import InputError, ToolError
 from doctor.images.progress import Progress, Step, Steps
+from doctor.parsers.lib.printable import clean
 from doctor.system.engine_api import FULL, Api
 from doctor.system.engine_sockets import Name
 from doctor.versions import Dotted
@@ -248,9 +249,5 @@ def _failure(words: Sequence[str], code: int, steps: Mapping[str, Step], tail: S
     if step is None:
         return BuildFailed(words, code, None, output, f"the build failed: {_ERROR.sub('', last[0])[:300]}")
     lines = [line for line in step.lines if line.strip() and not line.startswith(_FAILED)][-6:]
-    shown = " | ".join(_short(line) for line in lines) or last[0][:300]
+    shown = " | ".join(clean(line, 240).strip() for line in lines) or last[0][:300]
     return BuildFailed(words, code, step, output, f"step {step.name[:160]} failed: {shown}")
-
-
-def _short(line: str) -> str:
-    return "".join(c if c.isprintable() else " " for c in line).strip()[:240]

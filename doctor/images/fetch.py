@@ -39,7 +39,6 @@ def fetch(
         raise InputError(f"{recipe.name} is UNLOCKED: `doctor image lock {recipe.name}` says which files these are")
     folder.mkdir(parents=True, exist_ok=True)
     missing = list(_wheels((*(recipe.wheels or ()), *(recipe.doctor_wheels or ())), folder, note))
-    missing += [f"{p.name}: a repository at a commit can't be fetched beforehand" for p in recipe.pip if p.git]
     reference = f"{(base or recipe.image).partition('@')[0]}@{recipe.digest}"
     debs = [d for part in recipe.debs or () for d in part]
     with connected(name) as api:

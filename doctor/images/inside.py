@@ -16,7 +16,6 @@ import doctor
 from doctor.errors import InputError
 from doctor.profiles.places import folder as profiles_folder
 
-_NAME = "rocm_cuda_doctor"
 _LEFT = ("__pycache__", "_profiles")
 
 
@@ -32,26 +31,32 @@ class Inner:
 @functools.cache
 def wheel() -> Inner:
     """Of this very package. Its needs are locked by name beside it (recipe.DOCTOR_NEEDS). Raises InputError."""
-    version = doctor.__version__
-    info = f"{_NAME}-{version}.dist-info"
-    metadata = f"Metadata-Version: 2.1\nName: rocm-cuda-doctor\nVersion: {version}\n"
-    tags = "Wheel-Version: 1.0\nGenerator: doctor\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     try:
-        files = dict(sorted(_files()))
+        file, content = packed("rocm-cuda-doctor", doctor.__version__, dict(sorted(_files())))
     except OSError as error:
         raise InputError(f"{error.filename}: {error.strerror or error}") from error
-    files |= {f"{info}/METADATA": metadata.encode(), f"{info}/WHEEL": tags.encode()}
-    rows = [f"{name},sha256={_urlsafe(content)},{len(content)}\n" for name, content in files.items()]
+    return Inner(file, hashlib.sha256(content).hexdigest(), content)
+
+
+def packed(name: str, version: str, files: dict[str, bytes], needs: str | None = None) -> tuple[str, bytes]:
+    """The name of a wheel of these files and its bytes, always the same."""
+    stem = f"{name.replace('-', '_')}-{version}"
+    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    metadata += f"Requires-Dist: {needs}\n" if needs else ""
+    tags = "Wheel-Version: 1.0\nGenerator: doctor\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    info = f"{stem}.dist-info"
+    files = files | {f"{info}/METADATA": metadata.encode(), f"{info}/WHEEL": tags.encode()}
+    sums = {place: base64.urlsafe_b64encode(hashlib.sha256(text).digest()).decode() for place, text in files.items()}
+    rows = [f"{place},sha256={sums[place].rstrip('=')},{len(text)}\n" for place, text in files.items()]
     files[f"{info}/RECORD"] = ("".join(rows) + f"{info}/RECORD,,\n").encode()
     out = io.BytesIO()
     # Not compressed, since zlib's bytes differ from one release to the next; with the first date that a zip can bear.
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as held:
-        for name, content in files.items():
-            entry = zipfile.ZipInfo(name)
+        for place, text in files.items():
+            entry = zipfile.ZipInfo(place)
             entry.external_attr = 0o100644 << 16
-            held.writestr(entry, content)
-    content = out.getvalue()
-    return Inner(f"{_NAME}-{version}-py3-none-any.whl", hashlib.sha256(content).hexdigest(), content)
+            held.writestr(entry, text)
+    return f"{stem}-py3-none-any.whl", out.getvalue()
 
 
 def _files() -> Iterator[tuple[str, bytes]]:
@@ -60,10 +65,6 @@ def _files() -> Iterator[tuple[str, bytes]]:
             name = path.relative_to(root)
             if path.is_file() and path.suffix != ".pyc" and not set(_LEFT) & set(name.parts):
                 yield f"{place}/{name.as_posix()}", path.read_bytes()
-
-
-def _urlsafe(content: bytes) -> str:
-    return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("=")
 
 
 def settle(folder: Path, epoch: int) -> None:

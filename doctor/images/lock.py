@@ -9,7 +9,7 @@ import datetime
 import re
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -62,7 +62,7 @@ def lock(recipe: Recipe, options: Options, now: datetime.datetime, note: Note) -
             return kept
 
     base = part("base", old.base if old and recipe.digest else None, lambda: _base(recipe, options))
-    locked = _with(recipe, fresh, base=base, apt=old.apt if old else None)
+    locked = replace(recipe, lock=fresh.model_copy(update={"base": base, "apt": old.apt if old else None}))
     apt = part("apt", old.apt if old and recipe.debs is not None and locked.debs is not None else None,
                lambda: _apt(locked, options, now))  # fmt: skip
     glibc = glibc_of(Knowledge(), recipe.base.os, recipe.base.version) or "2.28"
@@ -72,7 +72,7 @@ def lock(recipe: Recipe, options: Options, now: datetime.datetime, note: Note) -
     ours = None
     if recipe.doctor:
         kept = old.doctor if old and recipe.doctor_wheels is not None else None
-        ours = part("doctor", kept, lambda: wheels.lock_names(DOCTOR_NEEDS, *target))
+        ours = part("doctor", kept, lambda: wheels.lock((), DOCTOR_NEEDS, *target))
     made = fresh.model_copy(update={"base": base, "apt": apt, "stack": stack, "doctor": ours})
     if old and not changes(old, made) and _questions(old) == _questions(made):
         made = old  # an unchanged lock keeps its time, and its bytes
@@ -81,12 +81,6 @@ def lock(recipe: Recipe, options: Options, now: datetime.datetime, note: Note) -
 
 def _questions(lock: Lock) -> list[object]:
     return [(p.asked, getattr(p, "python", None)) for p in (lock.base, lock.apt, lock.stack, lock.doctor) if p]
-
-
-def _with(recipe: Recipe, lock: Lock, **parts: object) -> Recipe:
-    from dataclasses import replace
-
-    return replace(recipe, lock=lock.model_copy(update=parts))
 
 
 def changes(old: Lock | None, new: Lock) -> list[str]:
@@ -143,9 +137,8 @@ def _base(recipe: Recipe, options: Options) -> BaseLock:
 def _is_mirror(official: str, digest: str, options: Options) -> bool:
     """Whether the image's own registry has that digest; False where nobody can ask it. Raises InputError where it has
     none: what was asked holds another image under its name."""
-    name = registry.without_tag(official)
     try:
-        registry.resolve(f"{name}@{digest}", options.platform, options.ca)
+        registry.resolve(f"{official.partition('@')[0]}@{digest}", options.platform, options.ca)
     except registry.Refused as error:
         if error.status != 404:
             return False

@@ -80,9 +80,6 @@ def _wheels(recipe: Recipe) -> Iterator[dict[str, Any]]:
     rows: tuple[Wheel, ...] = (*(recipe.wheels or ()), *(recipe.doctor_wheels or ()))
     for wheel in rows:
         yield {"uri": wheel_url(wheel.name, wheel.version, wheel.index), "name": wheel.file, **_sha256(wheel.sha256)}
-    for package in recipe.pip:
-        if package.git and package.commit:
-            yield {"uri": f"git+{package.git}@{package.commit}", "digest": {"gitCommit": package.commit}}
 
 
 def _doctor(recipe: Recipe, version: str) -> Iterator[dict[str, Any]]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from doctor.errors import InputError
 from doctor.images.bases import Base
 from doctor.images.inside import Inner
 from doctor.images.lockfile import AptLock, BaseLock, Deb, Lock, Platform, Wheel, WheelLock, shipped, shipped_name
@@ -45,7 +44,6 @@ class Recipe:
     profile: Profile
     base: Base
     lock: Lock | None
-    healthcheck: bool = False
     doctor: Inner | None = None
     """The doctor in the image; None: it is left out."""
 
@@ -227,8 +225,7 @@ def asked(package: Pip) -> str:
     >>> asked(Pip.model_construct(name="torch", version="2.13.0", local="rocm7.2", index="https://x.org"))
     'torch==2.13.0+rocm7.2 @ https://x.org'
     """
-    place = f"git+{package.git}@{package.commit}" if package.git else package.index
-    return plain(package) + (f" @ {place}" if place else "")
+    return plain(package) + (f" @ {package.index}" if package.index else "")
 
 
 def plain(package: Pip, extras: bool = True) -> str:
@@ -250,15 +247,12 @@ def recipe(
     profile: Profile,
     lock: Lock | None,
     kb: Knowledge | None = None,
-    healthcheck: bool = False,
     doctor: Inner | None = None,
 ) -> Recipe:
     """Raises Impossible or InputError where there can be no such image."""
-    if healthcheck and doctor is None:
-        raise InputError("--healthcheck needs the doctor in the image: leave out --no-doctor")
     base = checked_base(profile)
     check_stack(kb or Knowledge(), profile, base)
-    made = Recipe(profile, base, lock, healthcheck, doctor)
+    made = Recipe(profile, base, lock, doctor)
     builds(profile, made.targets, made.torch_runtime)
     return made
 

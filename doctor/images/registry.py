@@ -73,15 +73,6 @@ class Reference:
         return f"{'http' if local else 'https'}://{self.host}/v2/{self.name}/manifests/{self.tag}"
 
 
-def without_tag(image: str) -> str:
-    """
-    >>> without_tag("localhost:5000/team/debian:12")
-    'localhost:5000/team/debian'
-    """
-    folder, slash, name = image.partition("@")[0].rpartition("/")
-    return f"{folder}{slash}{name.partition(':')[0]}"
-
-
 @functools.cache
 def resolve(image: str, platform: str, ca: Path | None = None) -> tuple[str, str | None]:
     """The digest that a tag stands for now, and that of the platform's manifest where the first is an index. What the

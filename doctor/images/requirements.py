@@ -46,7 +46,7 @@ def of_doctor(recipe: Recipe) -> dict[str, str]:
 def constraints(recipe: Recipe) -> str:
     """What later installs are held to: what the profile names, and torch's own part of the stack."""
     head = _HEAD + "# Obeyed by pip and uv in the image (PIP_CONSTRAINT, UV_CONSTRAINT): torch is not to be swapped.\n"
-    rows = [f"{plain(p, extras=False)}\n" for p in recipe.pip if p.full and not p.git]
+    rows = [f"{plain(p, extras=False)}\n" for p in recipe.pip if p.full]
     return head + "".join(rows)
 
 
@@ -57,8 +57,6 @@ def hashed(wheel: Wheel) -> str:
 def _compiled(recipe: Recipe, name: str) -> str:
     locked = next((w for w in recipe.wheels or () if w.name == name), None)
     package = next(p for p in recipe.pip if p.name == name)
-    if package.git:  # its commit stands for its bytes; pip knows no hash of a repository
-        return f"{_HEAD}{package.name} @ git+{package.git}@{package.commit}\n"
     return _HEAD + (f"--require-hashes\n{hashed(locked)}" if locked else f"{plain(package)}\n")
 
 

@@ -54,15 +54,12 @@ def _flash_attn(targets: tuple[str, ...], amd: bool) -> tuple[tuple[str, str], .
     return (("FLASH_ATTENTION_FORCE_BUILD", "TRUE"), narrowed)
 
 
-def _torch_extension(targets: tuple[str, ...], amd: bool) -> tuple[tuple[str, str], ...]:
-    return (("PYTORCH_ROCM_ARCH", ";".join(targets)) if amd else ("TORCH_CUDA_ARCH_LIST", _dotted(targets)),)
-
-
 def _deepspeed(targets: tuple[str, ...], amd: bool) -> tuple[tuple[str, str], ...]:
     """Without DS_BUILD_* it compiles nothing, and each operator where it is first used, which takes a compiler there;
     without DS_ACCELERATOR it takes a build without a GPU in sight for one for the CPU. `cuda` is ROCm's name too."""
     ours = (("DS_ACCELERATOR", "cuda"), ("DS_BUILD_FUSED_ADAM", "1"), ("DS_BUILD_FUSED_LAMB", "1"))
-    return (*_torch_extension(targets, amd), *ours)
+    archs = ("PYTORCH_ROCM_ARCH", ";".join(targets)) if amd else ("TORCH_CUDA_ARCH_LIST", _dotted(targets))
+    return (archs, *ours)
 
 
 def _transformer_engine(targets: tuple[str, ...], amd: bool) -> tuple[tuple[str, str], ...]:
@@ -72,23 +69,14 @@ def _transformer_engine(targets: tuple[str, ...], amd: bool) -> tuple[tuple[str,
     return (("NVTE_PYTORCH_FORCE_BUILD", "TRUE"), ("NVTE_CUDA_ARCHS", _sm(targets)))
 
 
-def _apex(targets: tuple[str, ...], amd: bool) -> tuple[tuple[str, str], ...]:
-    return (*_torch_extension(targets, amd), ("APEX_CPP_EXT", "1"), ("APEX_CUDA_EXT", "1"))
-
-
-def _aiter(targets: tuple[str, ...], _amd: bool) -> tuple[tuple[str, str], ...]:
-    return (("GPU_ARCHS", ";".join(targets)), ("PREBUILD_KERNELS", "1"))
-
-
 @dataclass(frozen=True)
 class _Way:
-    """How a package is compiled. `python`: beside torch; `git`: the index has no source of it."""
+    """How a package is compiled. `python`: beside torch."""
 
     variables: Variables
     gib: int
     python: tuple[str, ...]
     source: str
-    git: bool = False
 
 
 _CPP = ("build-essential", "git")
@@ -97,20 +85,12 @@ _TOOLS = ("ninja", "packaging", "psutil", "setuptools", "wheel")
 # free memory for each; the others' templates are smaller, and 4 GB is what pytorch/pytorch#108174 sees at most.
 _KNOWN: dict[str, _Way] = {
     "flash-attn": _Way(_flash_attn, 9, ("einops",), "flash-attn 2.8.3 setup.py (MAX_JOBS, FLASH_ATTN_CUDA_ARCHS)"),
-    "amd-aiter": _Way(
-        _aiter,
-        4,
-        ("einops", "numpy", "pandas", "pybind11", "setuptools-scm"),
-        "ROCm/aiter@e4048607 setup.py (GPU_ARCHS, PREBUILD_KERNELS, MAX_JOBS)",
-        git=True,
-    ),
     "transformer-engine-torch": _Way(
         _transformer_engine,
         4,
         ("einops", "nvdlfw-inspect", "nvidia-cudnn-frontend>=1.29.0", "onnx", "onnxscript", "pybind11", "pydantic"),
         "transformer-engine-torch 2.20.2 setup.py (NVTE_PYTORCH_FORCE_BUILD, MAX_JOBS)",
     ),
-    "apex": _Way(_apex, 4, (), "NVIDIA/apex@6424da3b setup.py (APEX_CUDA_EXT, TORCH_CUDA_ARCH_LIST)", git=True),
     "deepspeed": _Way(
         _deepspeed,
         4,
@@ -136,10 +116,6 @@ def _build(profile: Profile, package: Pip, targets: tuple[str, ...], amd: bool, 
         raise InputError(f"{profile.name}: compile = true of {package.name}: known are {', '.join(_KNOWN)}")
     if not targets:
         raise InputError(f"{profile.name}: {package.name} is compiled: [image] targets says for which GPUs")
-    if package.name == "amd-aiter" and not amd:
-        raise InputError(f"{profile.name}: AITER is for AMD GPUs")
-    if way.git and package.git is None:
-        raise InputError(f"{profile.name}: {package.name} is on no index: git and commit say which source it is")
     needs = tuple(sorted({*_TOOLS, *way.python, *compiler}))
     return Build(package.name, way.variables(targets, amd), _CPP, needs, way.gib, way.source)
 

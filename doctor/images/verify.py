@@ -9,7 +9,6 @@ import json
 import os
 import re
 import tempfile
-import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,9 +17,11 @@ from typing import Any, Literal
 
 from doctor.errors import InputError
 from doctor.images import oci
+from doctor.images.inside import packed
 from doctor.images.lint import lint
 from doctor.images.quoting import docker
 from doctor.images.scan import Findings, scan
+from doctor.parsers.lib.printable import clean
 from doctor.system.engine_api import Api, NotThere, Ran
 
 Outcome = Literal["ok", "failed", "note", "not checked"]
@@ -43,12 +44,12 @@ class Check:
     text: str
 
 
-def verify(api: Api, reference: str, work: Path, budget: int | None = None, torch: bool | None = None) -> list[Check]:
-    """`budget`: bytes, uncompressed. `torch` None: as the image's label and files say. Raises InputError,
-    EngineError."""
+def verify(api: Api, reference: str, work: Path, torch: bool | None = None) -> list[Check]:
+    """`torch` None: as the image's label and files say. Raises InputError, EngineError."""
     with saved(api, reference, work) as image:
         found = scan(image)
-        checks = [*_settings(image), linted(image), *_files(found), _size(found, image, budget)]
+        size = f"{found.bytes / 1e6:.0f} MB in {len(image.layers)} layers"
+        checks = [*_settings(image), linted(image), *_files(found), Check("size", "note", size)]
     labels = (image.config.get("config") or {}).get("Labels") or {}
     holds = "torch" in found.wheels if torch is None else torch
     checks.append(_smoke(api, reference, holds))
@@ -108,18 +109,8 @@ def _files(found: Findings) -> Iterator[Check]:
         ),
     )
     for name, wrong, fine in rows:
-        yield Check(name, "failed" if wrong else "ok", _some(wrong) if wrong else fine)
-
-
-def _some(rows: set[str]) -> str:
-    return ", ".join(sorted(rows)[:6]) + (f" and {len(rows) - 6} more" if len(rows) > 6 else "")
-
-
-def _size(found: Findings, image: oci.Image, budget: int | None) -> Check:
-    size = f"{found.bytes / 1e6:.0f} MB in {len(image.layers)} layers"
-    if budget is None:
-        return Check("size", "note", size)
-    return Check("size", "ok" if found.bytes <= budget else "failed", f"{size}, of {budget / 1e6:.0f} MB")
+        shown = ", ".join(sorted(wrong)[:6]) + (f" and {len(wrong) - 6} more" if len(wrong) > 6 else "")
+        yield Check(name, "failed" if wrong else "ok", shown or fine)
 
 
 @contextmanager
@@ -150,7 +141,7 @@ def _inside(api: Api, reference: str, *command: str, mounts: Sequence[str] = ())
 
 def _last(done: Ran) -> str:
     rows = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()
-    return "".join(c if c.isprintable() else " " for c in rows[-1])[:300]
+    return clean(rows[-1], 300)
 
 
 def _smoke(api: Api, reference: str, torch: bool) -> Check:
@@ -201,15 +192,6 @@ def _guard(api: Api, reference: str, found: Findings, work: Path) -> Check:
 
 def wheel(folder: Path, name: str, version: str, needs: str | None = None) -> Path:
     """An empty wheel, whose metadata alone matters."""
-    stem = f"{name.replace('-', '_')}-{version}"
-    path = folder / f"{stem}-py3-none-any.whl"
-    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n" + (
-        f"Requires-Dist: {needs}\n" if needs else ""
-    )
-    tags = "Wheel-Version: 1.0\nGenerator: doctor\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-    with zipfile.ZipFile(path, "w") as held:
-        held.writestr(f"{stem}.dist-info/METADATA", metadata)
-        held.writestr(f"{stem}.dist-info/WHEEL", tags)
-        record = "".join(f"{stem}.dist-info/{part},,\n" for part in ("METADATA", "WHEEL", "RECORD"))
-        held.writestr(f"{stem}.dist-info/RECORD", record)
-    return path
+    file, content = packed(name, version, {}, needs)
+    (folder / file).write_bytes(content)
+    return folder / file

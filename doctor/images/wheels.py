@@ -44,13 +44,12 @@ def lock(
     platform: str,
     folder: Path | None = None,
 ) -> WheelLock:
-    """`needs`: what is wanted beside the packages, as pip writes it. What comes from git is held by its commit, and is
-    not asked for. Raises InputError without uv, ToolError with uv's last line where nothing resolves."""
+    """`needs`: what is wanted beside the packages, as pip writes it. Raises InputError without uv, ToolError with uv's
+    last line where nothing resolves."""
     named = (*(asked(p) for p in packages), *needs)
-    named_here = [p for p in packages if not p.git]
-    also = list(served_beside(named_here))
-    indexed = [*named_here, *also]
-    wanted = [*(plain(p) for p in named_here), *(p.name for p in also), *needs]
+    also = list(served_beside(packages))
+    indexed = [*packages, *also]
+    wanted = [*(plain(p) for p in packages), *(p.name for p in also), *needs]
     wheels = _resolve(_project(indexed, wanted, python), python, glibc, platform, indexed, folder) if wanted else ()
     return WheelLock(asked=named, python=python, glibc=glibc, wheels=wheels)
 
@@ -66,12 +65,6 @@ def served_beside(packages: Sequence[Pip]) -> Iterator[Pip]:
         if Dotted("2.1").numbers <= Dotted(version).numbers and Dotted(local[4:]).numbers < Dotted("7.10").numbers:
             name = "triton-rocm" if Dotted(version).numbers >= Dotted("2.10").numbers else "pytorch-triton-rocm"
             yield package.model_copy(update={"name": name})
-
-
-def lock_names(names: Sequence[str], python: str, glibc: str, platform: str) -> WheelLock:
-    """The newest that fit, of the default index."""
-    wheels = _resolve(_toml(list(names), python), python, glibc, platform, ())
-    return WheelLock(asked=tuple(names), python=python, glibc=glibc, wheels=wheels)
 
 
 def _project(packages: Sequence[Pip], wanted: list[str], python: str) -> str:

@@ -36,11 +36,16 @@ def _by(machine: Snapshot, engine: Engine | None, choice: Choice, way: str) -> A
         raise InputError("--by cdi: the engine that would read the spec is not known here")
     if cdi.usable or way == "cdi":
         return cdi
-    if choice.vendor == "amd" and not (engine and any(spec.read.kind == KINDS["amd"] for spec in engine.specs)):
-        return _by_nodes(machine, engine, choice)  # as good, so that a missing spec is no remark
-    if choice.vendor == "amd" or (engine is not None and engine.name == "podman"):
-        return _by_nodes(machine, engine, choice).after(cdi)
-    return _by_runtime(engine, choice).after(cdi)
+    by_nodes = choice.vendor == "amd" or (engine is not None and engine.name == "podman")
+    return _after(
+        cdi, engine, (_by_nodes(machine, engine, choice) if by_nodes else _by_runtime(engine, choice)), choice
+    )
+
+
+def _after(cdi: Access, engine: Engine | None, second: Access, choice: Choice) -> Access:
+    """The second way is as good, so that a missing spec is no remark; one that can't be used is."""
+    there = engine is not None and any(spec.read.kind == KINDS[choice.vendor or ""] for spec in engine.specs)
+    return second.after(cdi) if there else second
 
 
 def _nodes_of(choice: Choice) -> set[str]:
@@ -105,13 +110,9 @@ def _nvidia_runtime(engine: Engine | None, choice: Choice) -> Access:
                 Part("env", "NVIDIA_DRIVER_CAPABILITIES=compute,utility", "CUDA and nvidia-smi, and no graphics"),
             )
         )
-    troubles = () if engine is None or _takes_gpus(engine) else (_no_toolkit(engine),)
-    return Access((Part("gpus", wanted, reason),), troubles)
-
-
-def _takes_gpus(engine: Engine) -> bool:
-    """Docker Desktop brings what `--gpus` needs."""
-    return engine.has_gpus_flag and (engine.toolkit or engine.desktop)
+    # Docker Desktop brings what `--gpus` needs.
+    takes = engine is None or (engine.has_gpus_flag and (engine.toolkit or engine.desktop))
+    return Access((Part("gpus", wanted, reason),), () if engine is None or takes else (_no_toolkit(engine),))
 
 
 def _no_toolkit(engine: Engine) -> Trouble:
@@ -137,7 +138,7 @@ def _under_wsl(machine: Snapshot, engine: Engine | None, choice: Choice, way: st
             return first
         second = _nvidia_runtime(engine, every)
         if second.usable:
-            return second.after(first)
+            return _after(first, engine, second, choice)
     parts = [
         Part("device", "/dev/dxg", "WSL's one node for all GPUs"),
         Part("mount", "/usr/lib/wsl:/usr/lib/wsl:ro", "the driver's libraries, which Windows puts there"),

@@ -13,7 +13,6 @@ from doctor.facts.engines import EngineMode
 from doctor.facts.snapshot import Snapshot
 from doctor.launch.engine import CDI_SINCE, Engine, Name, Spec
 from doctor.parsers.container import cdi_spec, docker_info
-from doctor.parsers.container.cdi_spec import CdiSpec
 from doctor.probes.container.engines import HOOK
 from doctor.probes.lib import engine_mode
 from doctor.probes.lib.engine_mode import CDI_FOLDERS
@@ -142,9 +141,6 @@ def _specs(system: System, folder: str) -> list[Spec]:
             path = f"{folder}/{name}"
             reading = system.read_text(path.lstrip("/"), limit=cdi_spec.MAX_TEXT).then(cdi_spec.read)
             if reading.value is not None:
-                found.append(Spec(path, reading.value, _missing(system, reading.value)))
+                gone = (need for need in reading.value.needs()[:400] if system.stat(need.lstrip("/")).is_absent)
+                found.append(Spec(path, reading.value, tuple(gone)))
     return found
-
-
-def _missing(system: System, spec: CdiSpec) -> tuple[str, ...]:
-    return tuple(path for path in spec.needs()[:400] if system.stat(path.lstrip("/")).is_absent)

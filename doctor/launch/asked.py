@@ -48,6 +48,7 @@ class Request:
     detach: bool = False
     entrypoint: str | None = None
     engine_args: tuple[str, ...] = ()
+    mixed: bool = False
 
 
 def asked(request: Request) -> Iterator[Part]:
@@ -56,7 +57,7 @@ def asked(request: Request) -> Iterator[Part]:
     yield from _variables(request)
     for text in request.mounts:
         mount = names.mount(text, request.cwd)
-        yield Part("volume" if names.is_volume(mount) else "mount", mount, ASKED)
+        yield Part("mount" if mount.startswith("/") else "volume", mount, ASKED)
     if request.user:
         yield Part("user", names.user(request.user), ASKED)
     yield from (Part("publish", names.publish(port), ASKED) for port in request.publish)

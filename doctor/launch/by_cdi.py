@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from doctor.facts.snapshot import Snapshot
 from doctor.launch.choose import Choice, Chosen
 from doctor.launch.engine import CDI_SINCE, Engine, Spec
-from doctor.launch.nodes import KFD, Access, called, groups
+from doctor.launch.nodes import Access, called, groups
 from doctor.launch.spec import Part, Trouble
 from doctor.parsers.container.cdi_spec import Edits
 
@@ -66,13 +66,9 @@ def by_cdi(machine: Snapshot, engine: Engine, choice: Choice) -> Access:
     if vendor == "amd":
         edits = [e for entry, _ in entries.values() for e in (entry.spec.read.common, entry.edits)]
         gids = dict(pair for one in edits for pair in one.owners)
-        owned = groups(machine, engine, _nodes(choice), gids)
+        owned = groups(machine, engine, choice.nodes, gids)
         return Access((*parts, *owned.parts), (*troubles, *owned.troubles))
     return Access(tuple(parts), tuple(troubles))
-
-
-def _nodes(choice: Choice) -> tuple[str, ...]:
-    return (KFD, *(f"/dev/dri/{node}" for chosen in choice.gpus for node in chosen.render_nodes))
 
 
 def _no_cdi(engine: Engine) -> Trouble:

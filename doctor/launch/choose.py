@@ -37,6 +37,22 @@ class Chosen:
         of_parts = [p.render_node for p in self.gpu.partitions or () if p.kind == "compute" and p.render_node]
         return tuple(dict.fromkeys([*filter(None, [self.gpu.render_node]), *of_parts]))
 
+    @property
+    def resource(self) -> str | None:
+        """What a device plugin with mixed names calls it (NVIDIA's MIG_STRATEGY, AMD's resource_naming_strategy); None
+        where that is not known."""
+        if self.gpu.vendor == "nvidia":
+            profile = (self.partition.name or "").lower().removeprefix("mig ") if self.partition else None
+            return (
+                "nvidia.com/gpu"
+                if profile is None
+                else f"nvidia.com/mig-{profile.replace('+', '.')}"
+                if profile
+                else None
+            )
+        modes = (self.gpu.compute_partition, self.gpu.memory_partition)
+        return f"amd.com/{modes[0]}_{modes[1]}".lower() if all(modes) else None
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -50,6 +66,13 @@ class Choice:
     def unseen(self) -> bool:
         """The GPUs are another machine's, of which nothing but their number is known."""
         return bool(self.gpus) and all(chosen.gpu.key.startswith("#") for chosen in self.gpus)
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The device nodes of the chosen GPUs, however they are passed."""
+        shared = {"amd": ("/dev/kfd",), "nvidia": ("/dev/nvidiactl", "/dev/nvidia-uvm")}.get(self.vendor or "", ())
+        own = [f"/dev/dri/{node}" for chosen in self.gpus for node in chosen.render_nodes if self.vendor == "amd"]
+        return (*shared, *own, *(f"/dev/{c.gpu.device_node}" for c in self.gpus if c.gpu.device_node))
 
     @property
     def selectors(self) -> tuple[str, ...]:
@@ -88,7 +111,8 @@ def choose(
     what is written is for another machine, so that numbers and a vendor will do where this one has no GPU. `cdi`:
     the nodes of each CDI device of this machine, by its whole name. Raises InputError where a GPU is not there, naming
     those that are."""
-    if wanted.strip().lower() == "none":
+    wanted = wanted.strip().strip('"').removeprefix("device=")  # docker's own way to write it
+    if wanted.lower() == "none":
         return Choice(None, (), False)
     if machine.host.wsl and not _candidates(machine, vendor):
         return _under_wsl(wanted, vendor)
@@ -102,7 +126,7 @@ def choose(
     gpus = _of_vendor(machine, vendor)
     there = [Chosen(str(number), gpu) for number, gpu in _numbered(gpus)]
     every = tuple(one for chosen in there for one in _instances(chosen))
-    if wanted.strip().lower() == "all":
+    if wanted.lower() == "all":
         return Choice(_vendor(gpus), every, True)
     picked = [_one(word.strip(), there, cdi or {}) for word in wanted.split(",") if word.strip()]
     if not picked:
@@ -124,7 +148,7 @@ def _under_wsl(wanted: str, vendor: str | None) -> Choice:
     """Windows lists the GPUs; its one node in WSL leads to all of them."""
     if vendor not in ("amd", "nvidia"):
         raise InputError("WSL does not tell whose GPU it is: say it with --vendor amd or --vendor nvidia")
-    if wanted.strip().lower() != "all":
+    if wanted.lower() != "all":
         raise InputError("--gpus: WSL's /dev/dxg leads to all GPUs; one can't be chosen by it")
     return Choice("amd" if vendor == "amd" else "nvidia", (), True)
 

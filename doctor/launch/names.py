@@ -107,11 +107,6 @@ def file(text: str, cwd: str | None) -> str:
     return path
 
 
-def is_volume(mount: str) -> bool:
-    """Whether the source of a mount is a named volume."""
-    return not mount.startswith("/")
-
-
 def publish(text: str) -> str:
     """[[IP:]HOST:]CONTAINER[/tcp|/udp]; ports are single numbers. Raises InputError."""
     try:

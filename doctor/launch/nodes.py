@@ -62,7 +62,7 @@ def groups(
     closed = [n for n in machine.nodes or () if n.key in wanted and is_closed(n)]
     ownerless = [n.key for n in machine.nodes or () if n.key in wanted and n.gid is None]
     if not closed:
-        return Access((), tuple(_of_unknown_owner(ownerless)))
+        return Access((), tuple(_of_unknown_owner(engine, ownerless)))
     if engine is not None and engine.rootless:
         return _rootless(engine, closed)
     owned: dict[int, list[str]] = {}
@@ -78,10 +78,12 @@ def groups(
     return Access(parts, tuple(_for_root_alone(closed, owned)))
 
 
-def _of_unknown_owner(nodes: list[str]) -> Iterator[Trouble]:
+def _of_unknown_owner(engine: Engine | None, nodes: list[str]) -> Iterator[Trouble]:
     """A tree that was copied without root holds plain files in place of its nodes."""
-    if nodes:
+    if nodes and engine is not None:
         fix = f"--engine-arg=--group-add=GID, where GID is what `stat -c %g {nodes[0]}` prints on that machine"
+        if engine.rootless:
+            fix = "--engine-arg=--group-add=keep-groups (podman alone), if you may open it on that machine"
         yield Trouble(
             f"the group of {nodes[0]}{_more(nodes)} is not known; a user who is not root needs it", fix, False
         )
@@ -135,11 +137,7 @@ def _more(nodes: list[str]) -> str:
 
 def is_closed(node: DeviceNode) -> bool:
     """Open to its owner and a group alone."""
-    return node.gid is not None and not _open_to_all(node)
-
-
-def _open_to_all(node: DeviceNode) -> bool:
-    return node.mode is not None and node.mode & 0o006 == 0o006
+    return node.gid is not None and (node.mode is None or node.mode & 0o006 != 0o006)
 
 
 def nvidia_by_nodes(machine: Snapshot, choice: Choice, make: str) -> Access:

@@ -11,7 +11,6 @@ from doctor.launch.access import access
 from doctor.launch.asked import Request, asked, check, remarks
 from doctor.launch.choose import Choice
 from doctor.launch.engine import Engine
-from doctor.launch.nodes import KFD
 from doctor.launch.spec import Part, Spec, Trouble, bound
 
 GIB = 1 << 30
@@ -41,7 +40,7 @@ def plan(
         *(trouble for _, trouble in held),
         *_unreachable(machine, engine, parts),
         *_inside(machine, engine),
-        *(security.remarks(machine, engine, parts, _nodes(choice)) if engine is not None else ()),
+        *(security.remarks(machine, engine, parts, choice.nodes) if engine is not None else ()),
         *remarks(request, parts),
     )
     parts = tuple(part for part in parts if part not in [held_part for held_part, _ in held])
@@ -54,15 +53,11 @@ def plan(
         parts=parts,
         troubles=troubles,
         selectors=choice.selectors,
-        nodes=("/dev/dxg",) if machine.host.wsl and choice.vendor else _nodes(choice),
+        resources=tuple(chosen.resource for chosen in choice.gpus),
+        mixed=request.mixed,
+        nodes=("/dev/dxg",) if machine.host.wsl and choice.vendor else choice.nodes,
         name=names.label(request.name or request.image.rpartition("/")[2].partition("@")[0]),
     )
-
-
-def _nodes(choice: Choice) -> tuple[str, ...]:
-    shared = {"amd": (KFD,), "nvidia": ("/dev/nvidiactl", "/dev/nvidia-uvm")}.get(choice.vendor or "", ())
-    own = [f"/dev/dri/{node}" for chosen in choice.gpus for node in chosen.render_nodes if choice.vendor == "amd"]
-    return (*shared, *own, *(f"/dev/{c.gpu.device_node}" for c in choice.gpus if c.gpu.device_node))
 
 
 def _contradicted(parts: Sequence[Part], request: Request) -> None:
@@ -78,8 +73,7 @@ def _memory(choice: Choice, request: Request, extra: Sequence[Part]) -> Iterator
     NCCL's guide asks for (docs.nvidia.com/deeplearning/nccl, troubleshooting, Docker)."""
     if request.shm_bytes is not None:
         yield Part("shm", str(request.shm_bytes), "you asked for this size of /dev/shm")
-    elif len(choice.gpus) > 1 and not any(p.kind == "shm" for p in extra):
-        size = max(1, len(choice.gpus)) * GIB
+    elif (size := len(choice.gpus) * GIB) > GIB and not any(p.kind == "shm" and int(p.value) >= size for p in extra):
         vendor = "RCCL" if choice.vendor == "amd" else "NCCL"
         yield Part(
             "shm", str(size), f"{vendor} between {len(choice.gpus)} GPUs uses /dev/shm, which is 64 MiB otherwise"

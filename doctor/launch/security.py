@@ -26,7 +26,9 @@ def remarks(machine: Snapshot, engine: Engine, parts: Sequence[Part], nodes: Seq
         yield from _selinux(engine, parts)
     if any(part.kind in ("gpus", "runtime") for part in parts):
         yield from _no_cgroups(machine, engine, parts)
-    yield from _seccomp(engine, parts)
+    if engine.seccomp and any(part.kind == "cap" and part.value == "SYS_NICE" for part in parts):
+        text = f"docker's seccomp profile is {engine.seccomp}: whether --with numa's system calls are open is not known"
+        yield Trouble(text, "allow mbind and set_mempolicy in this profile", fatal=False)
 
 
 def _remapped(machine: Snapshot, parts: Sequence[Part], nodes: Sequence[str]) -> Iterator[Trouble]:
@@ -74,9 +76,3 @@ def _no_cgroups(machine: Snapshot, engine: Engine, parts: Sequence[Part]) -> Ite
     else:
         text = "NVIDIA's toolkit sets device cgroups, which a rootless engine may not"
         yield Trouble(text, f"{command}=true; or use --by cdi", fatal)
-
-
-def _seccomp(engine: Engine, parts: Sequence[Part]) -> Iterator[Trouble]:
-    if engine.seccomp and any(part.kind == "cap" and part.value == "SYS_NICE" for part in parts):
-        text = f"docker's seccomp profile is {engine.seccomp}: whether --with numa's system calls are open is not known"
-        yield Trouble(text, "allow mbind and set_mempolicy in this profile", fatal=False)

@@ -133,6 +133,10 @@ class Spec:
     selectors: tuple[str, ...] = ()
     """The chosen GPUs as the vendor's visibility variable calls them; () where that is not known."""
 
+    resources: tuple[str | None, ...] = ()
+    """What a device plugin with mixed names calls each chosen GPU; None where that is not known."""
+    mixed: bool = False
+    """The cluster's device plugin has mixed names."""
     nodes: tuple[str, ...] = ()
     """The device nodes of the chosen GPUs, however they are passed."""
 

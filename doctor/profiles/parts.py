@@ -117,9 +117,6 @@ class Pip(Data):
     extras: tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,40}$")], ...] = ()
     compile: bool = False
     """From its source, for the image's targets alone, against the image's torch."""
-    git: Annotated[str, Field(pattern=r"^https://[A-Za-z0-9._/-]{3,200}$")] | None = None
-    commit: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")] | None = None
-    """The source is this repository at this commit, which stands for its bytes; else it is the index's archive."""
     why: Line
     source: Source
 
@@ -127,10 +124,6 @@ class Pip(Data):
     def _from_one_place(self) -> Pip:
         if self.links and self.index is None:
             raise ValueError("links = true speaks of `index`, which is missing")
-        if (self.git is None) != (self.commit is None):
-            raise ValueError("git and commit (40 hex digits) go together")
-        if self.git and (self.index or not self.compile):
-            raise ValueError("what comes from git is compiled (compile = true), and has no index")
         if self.version is None and (not self.links or self.name == "torch"):
             raise ValueError("version is missing; only packages of a page of links go without")
         return self

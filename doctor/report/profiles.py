@@ -89,8 +89,7 @@ def _image(image: ImageWish | None) -> list[str]:
     lines = ["", f"Image: base {image.base or '-'}, Python {image.python or '-'}, targets {_listed(image.targets)}"]
     for p in image.pip:
         version = f"=={p.full}" if p.full else ""
-        place = f"{p.git} at {p.commit}" if p.git else p.index or "the default index"
-        lines += [f"  pip {p.name}{version} from {place}", *_why(p)]
+        lines += [f"  pip {p.name}{version} from {p.index or 'the default index'}", *_why(p)]
     for a in image.apt:
         lines += [f"  apt {a.name}={a.version}" if a.version else f"  apt {a.name}", *_why(a)]
     return lines

@@ -165,7 +165,8 @@ def test_for_a_cluster_numbers_and_a_vendor_will_do(tmp_path: Path, capsys: pyte
         (["-v", "some/thing:/b", "a"], "'some/thing:/b': not HOST:CONTAINER[:ro]"),
         (["-u", "root", "a"], "'root': not UID[:GID]"),
         (["a b"], "'a b': not an image reference"),
-        (["--bogus", "a"], "No such option"),
+        (["--bogus", "a"], "no option --bogus: put -- before"),
+        (["--ipc=host", "a"], "no option --ipc: write --with ipc-host"),
     ],
 )
 def test_wrong_usage_is_one_line_and_2(
@@ -176,6 +177,14 @@ def test_wrong_usage_is_one_line_and_2(
     assert shown.out == ""
     assert said in shown.err
     assert len(shown.err.splitlines()) == 1
+
+
+def test_what_is_pasted_from_a_docker_line_is_taken(capture: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*capture, "-it", "--rm", "--shm-size", "16g", "--gpus", '"device=0"', "a", "bash"]) == 0
+    line = words(capsys.readouterr().out)
+    assert line.count("--rm") == 1
+    assert line[-4:] == ["--shm-size", "16g", "a", "bash"]
+    assert "/dev/dri/renderD129" not in line
 
 
 @pytest.mark.parametrize("shown", ["--print", "--explain"])

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from doctor.errors import InputError
 from doctor.images import lockfile
 from doctor.images.bases import base_of
-from doctor.images.emit import differences, emitted, options_of, stale, wrote
+from doctor.images.emit import differences, emitted, has_doctor, stale, wrote
 from doctor.images.inside import Inner, wheel
 from doctor.images.lint import lint
 from doctor.images.lockfile import AptLock, BaseLock, Deb, Lock, Wheel, WheelLock
@@ -263,14 +263,6 @@ def test_keep_targets_keeps_the_target_and_what_names_none(tmp_path: Path) -> No
     assert sorted(p.name for p in library.iterdir()) == sorted(kept)
 
 
-def test_a_healthcheck_comes_on_request() -> None:
-    assert "HEALTHCHECK" not in files()["Dockerfile"]
-    with pytest.raises(InputError, match="--healthcheck needs the doctor"):
-        recipe(profile(), None, KB, healthcheck=True)
-    given = recipe(profile(), None, KB, healthcheck=True, doctor=INNER)
-    assert 'CMD ["doctor", "check", "--fail-on", "error"]' in emitted(given)["Dockerfile"]
-
-
 def test_the_doctor_is_a_wheel_beside_the_dockerfile_held_to_its_hash(tmp_path: Path) -> None:
     made = files()
     assert made["doctor/doctor.txt"].endswith(f"/run/doctor/{INNER.file} --hash=sha256:{'e' * 64}\n")
@@ -281,7 +273,7 @@ def test_the_doctor_is_a_wheel_beside_the_dockerfile_held_to_its_hash(tmp_path: 
     assert differences(given, tmp_path) == []
     (tmp_path / "doctor" / INNER.file).write_bytes(b"another")
     assert differences(given, tmp_path) == [f"doctor/{INNER.file} is of another doctor"]
-    assert options_of(tmp_path) == {"healthcheck": False, "doctor": True}
+    assert has_doctor(tmp_path)
 
 
 def test_without_the_doctor_nothing_of_it_is_there(tmp_path: Path) -> None:
@@ -292,7 +284,7 @@ def test_without_the_doctor_nothing_of_it_is_there(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("doctor/*"))  # what was emitted before goes
     assert "/opt/doctor" not in (tmp_path / "Dockerfile").read_text()
     assert "/usr/local/bin/doctor " not in (tmp_path / "Dockerfile").read_text()
-    assert options_of(tmp_path)["doctor"] is False
+    assert not has_doctor(tmp_path)
 
 
 def test_the_doctors_wheel_holds_the_package_the_profiles_and_a_record_of_both(tmp_path: Path) -> None:
@@ -370,10 +362,6 @@ def test_prose_of_others_means_itself_in_every_file() -> None:
         {"image": {"pip": [package("torch", "1", extras=["a]; id"])]}},
         {"image": {"pip": [package("torch", "1", index="https://x.org/$(id)")]}},
         {"image": {"apt": [package("less -o", "1")]}},
-        {"image": {"pip": [package("apex", "1", compile=True, git="https://x.org/a;id", commit="0" * 40)]}},
-        {"image": {"pip": [package("apex", "1", compile=True, git="https://x.org/a", commit="main")]}},
-        {"image": {"pip": [package("apex", "1", git="https://x.org/a", commit="0" * 40)]}},
-        {"image": {"pip": [package("apex", "1", compile=True, git="https://x.org/a")]}},
         {"image": {"pip": [package("mlc", None)]}},
         {"image": {"pip": [package("torch", None, index="https://x.org/w", links=True)]}},
         {"about": "right\u2028left"},
@@ -432,19 +420,6 @@ def test_without_a_compiler_in_the_base_nvcc_comes_from_its_wheels() -> None:
     assert "NVTE_PYTORCH_FORCE_BUILD='TRUE'" in made["Dockerfile"]  # or its setup.py downloads a wheel without a hash
     with pytest.raises(InputError, match="has no compiler of GPU code; a base such as nvidia/cuda"):
         recipe(nvidia(pip=[torch, te]), None, KB)
-
-
-def test_a_source_that_no_index_has_is_a_commit() -> None:
-    place = {"git": "https://github.com/NVIDIA/apex", "commit": "6" * 40}
-    base = "nvidia/cuda:13.0.2-devel-ubuntu24.04"
-    torch = package("torch", "2.14.1")
-    made = emitted(recipe(nvidia(base=base, pip=[torch, package("apex", "0.1", compile=True, **place)]), None, KB))
-    line = f"apex @ git+https://github.com/NVIDIA/apex@{'6' * 40}"
-    assert line in made["python/compiled-apex.txt"].splitlines()
-    assert "apex" not in made["python/constraints.txt"]
-    assert "APEX_CUDA_EXT='1'" in made["Dockerfile"]
-    with pytest.raises(InputError, match="apex is on no index: git and commit say"):
-        recipe(nvidia(base=base, pip=[torch, package("apex", "0.1", compile=True)]), None, KB)
 
 
 def test_builds_of_the_night_come_from_their_page_alone_once_they_are_locked() -> None:

@@ -6,15 +6,16 @@ from pathlib import Path
 import pytest
 
 from doctor.cli.image_lint import _beside
+from doctor.cli.main import run
 from doctor.errors import InputError
 from doctor.images.lint import RULES, Fault, lint
-from doctor.images.lint.sarif import sarif
 from tests.each import each
 
 DIGEST = "@sha256:" + "a" * 64
 ROCM = f"FROM rocm/dev-ubuntu-24.04:7.2{DIGEST}\n"
 CUDA = f"FROM nvidia/cuda:13.0.2-base-ubuntu24.04{DIGEST}\n"
 DEVEL = f"FROM nvidia/cuda:12.8.1-devel-ubuntu24.04{DIGEST}\n"
+HELD = f"FROM pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime{DIGEST}\n"
 ROCM_INDEX = "https://download.pytorch.org/whl/rocm7.2"
 
 
@@ -146,12 +147,67 @@ def test_amds_repository_for_another_release() -> None:
     assert rules(f"FROM debian:12{DIGEST}\n" + line.format("jammy")) == []  # as AMD says for Debian 12
 
 
+@each(
+    "text, rule",
+    [
+        (
+            DEVEL + "RUN pip install torch==2.9.0 --index-url https://download.pytorch.org/whl/cu118",
+            "image-wheel-index-wrong",
+        ),
+        (DEVEL + "RUN pip install torch==2.9.0 --index-url https://download.pytorch.org/whl/cu128", None),
+        (DEVEL + "RUN pip install torch==2.9.0 --index-url https://mirror.example/whl/cu118", None),
+        (DEVEL + "RUN pip install torch==2.3.0 torchvision==0.17.0", "image-torch-not-held"),
+        (DEVEL + "RUN pip install torch==2.3.0 torchvision==0.18.0", None),
+        (HELD + "RUN pip install torch==2.1.2", "image-torch-not-held"),  # its torchvision is for 2.4.0
+        (HELD + "RUN pip install torch==2.4.0 && pip install torch==2.1.2 torchvision==0.16.2", None),
+        (ROCM + "RUN pip install cupy-cuda12x", "image-wheel-index-wrong"),
+        (ROCM + "RUN pip install nvidia-ml-py cupy-rocm-5-0", None),
+        (DEVEL + "RUN pip install jax-rocm60-plugin", "image-wheel-index-wrong"),
+        (ROCM + "RUN pip install 'jax[cuda12]'", "image-wheel-index-wrong"),
+        (ROCM + "RUN if [ $ROCM = 0 ]; then pip install cupy-cuda12x; fi", None),
+        (
+            DEVEL + f"RUN if [ $ROCM = 1 ]; then pip install torch==2.12.0 --index-url {ROCM_INDEX}; fi",
+            None,
+        ),
+        (DEVEL + "RUN apt-get install -y cuda-toolkit-11-8", "image-toolkit-torch-mismatch"),
+        (DEVEL + "RUN apt-get install -y cuda-toolkit-12-4", None),
+    ],
+)
+def test_packages_that_do_not_go_together(text: str, rule: str | None) -> None:
+    assert rules(text) == ([rule] if rule else [])
+
+
+def service(image: str, device: str, command: str = "x") -> str:
+    resources = f"{{resources: {{reservations: {{devices: [{device}]}}}}}}"
+    return f"services:\n  a:\n    image: {image}\n    command: {command}\n    shm_size: 8g\n    deploy: {resources}\n"
+
+
+@each(
+    "image, device, command, count",
+    [
+        ("rocm/pytorch:6.4", "{driver: nvidia, count: 2, capabilities: [gpu]}", "x", 1),
+        ("vllm/vllm-openai:v1", "{driver: nvidia, count: 2, capabilities: [gpu]}", "--tensor-parallel-size 4", 1),
+        ("vllm/vllm-openai:v1", "{driver: nvidia, count: 2, capabilities: [gpu]}", "--tensor-parallel-size 2", 0),
+        ("vllm/vllm-openai:v1", "{driver: nvidia, count: all, capabilities: [gpu]}", "--tensor-parallel-size 4", 0),
+        ("a/b:1", "{driver: nvidia, device_ids: ['0'], capabilities: [gpu]}", "torchrun --nproc_per_node=2 t.py", 1),
+        (
+            "a/b:1",
+            "{driver: nvidia, count: 1, capabilities: [gpu]}",
+            "vllm serve m --tp 2 --distributed-executor-backend ray",
+            0,
+        ),
+    ],
+)
+def test_gpus_that_are_not_what_the_container_needs(image: str, device: str, command: str, count: int) -> None:
+    assert rules(service(image, device, command), "compose.yml") == ["image-gpu-request-wrong"] * count
+
+
 def test_code_is_compiled_without_a_compiler_or_with_another_cuda() -> None:
     flash = "RUN pip install flash-attn==2.8.3 --no-build-isolation"
     assert rules(CUDA + flash) == ["image-compiler-missing"]
     torch = "RUN pip install torch==2.14.1 --index-url https://download.pytorch.org/whl/cu{}\n"
     assert rules(DEVEL + torch.format(130) + flash) == ["image-toolkit-torch-mismatch"]
-    assert rules(DEVEL + torch.format(128) + flash) == []
+    assert rules(DEVEL + torch.format(126) + flash) == []
 
 
 @pytest.mark.parametrize(
@@ -395,13 +451,14 @@ def test_a_comment_allows_a_rule_for_what_is_below_it_alone() -> None:
         assert not lint(text.replace("image-base-moves a test", other), "Dockerfile")[0].ignored
 
 
-def test_sarif_has_rules_places_and_what_was_allowed() -> None:
-    text = "# doctor: ignore image-base-moves a test\nFROM rocm/dev-ubuntu-24.04\nRUN pip install torch\n"
-    rows = [(Path("a b/Dockerfile"), fault) for fault in lint(text, "Dockerfile")]
-    run = json.loads(sarif(rows, "1.0"))["runs"][0]
-    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
-    assert all(rules[r["ruleIndex"]] == r["ruleId"] for r in run["results"])
-    assert {r["ruleId"] for r in run["results"] if "suppressions" in r} == {"image-base-moves"}
-    assert {"image-wheel-index-missing"} <= {r["ruleId"] for r in run["results"] if "suppressions" not in r}
-    places = {r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in run["results"]}
-    assert places == {"a%20b/Dockerfile"}
+def test_sarif_has_rules_places_and_what_was_allowed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "a b"
+    file.write_text("# doctor: ignore image-base-moves a test\nFROM rocm/dev-ubuntu-24.04\nRUN pip install torch\n")
+    assert run(["image", "lint", "--format", "sarif", str(file)]) == 1
+    log = json.loads(capsys.readouterr().out)["runs"][0]
+    rules = [rule["id"] for rule in log["tool"]["driver"]["rules"]]
+    assert all(rules[r["ruleIndex"]] == r["ruleId"] for r in log["results"])
+    assert {r["ruleId"] for r in log["results"] if "suppressions" in r} == {"image-base-moves"}
+    assert {"image-wheel-index-missing"} <= {r["ruleId"] for r in log["results"] if "suppressions" not in r}
+    places = {r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in log["results"]}
+    assert places == {file.as_uri()}

@@ -12,7 +12,7 @@ import pytest
 from doctor.errors import InputError
 from doctor.images import oci
 from doctor.images.scan import Findings, _look, _settings
-from doctor.images.verify import Check, _files, _size, linted, saved
+from doctor.images.verify import Check, _files, linted, saved
 from doctor.system.engine_api import EngineError, NotThere
 
 
@@ -98,15 +98,6 @@ def test_settings_with_a_login_are_secrets() -> None:
     config = {"config": {"Env": [f"A={login}"], "Labels": {"b": login}}, "history": [{"created_by": f"RUN c {login}"}]}
     assert list(_settings(config)) == ["environment", "label", "history"]
     assert list(_settings({"config": {"Env": ["PATH=/usr/bin"], "Labels": None}})) == []
-
-
-def test_the_size_is_told_and_held_to_a_budget() -> None:
-    found = Findings(bytes=2_000_000_000)
-    assert [_size(found, image({}), b).outcome for b in (None, 3_000_000_000, 1_000_000_000)] == [
-        "note",
-        "ok",
-        "failed",
-    ]
 
 
 class Saves:

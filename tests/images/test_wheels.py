@@ -135,13 +135,6 @@ def test_what_is_compiled_is_locked_without_being_built(served: str, tmp_path: P
     assert {w.name for w in lock.wheels} == {"flash-attn", "filelock"}
 
 
-def test_what_comes_from_git_is_held_by_its_commit_and_not_asked_for() -> None:
-    apex = package("apex", "0.1", git="https://github.com/NVIDIA/apex", commit="6" * 40, compile=True)
-    lock = wheels.lock([apex], [], "3.12", "2.39", PLATFORM)
-    assert lock.wheels == ()
-    assert lock.asked == (f"apex==0.1 @ git+https://github.com/NVIDIA/apex@{'6' * 40}",)
-
-
 def test_of_several_wheels_that_fit_it_is_the_one_that_pip_would_take() -> None:
     tags = wheels.ranked_tags("3.12", 39, "x86_64")
     files = [

@@ -205,6 +205,32 @@ def test_apptainer_is_told_which_gpus_in_rocm_s_own_order() -> None:
     assert any("which GPUs (0:3, 0:5)" in what for what in emit("apptainer", nameless).left_out)
 
 
+def test_mixed_names_of_a_device_plugin_are_asked_for_by_their_own() -> None:
+    def limits(spec: Spec) -> dict[str, int]:
+        return yaml.safe_load(emit("kubernetes", spec).text)["spec"]["containers"][0]["resources"]["limits"]  # type: ignore[no-any-return]
+
+    mig = CASES["nvidia mig"]
+    assert limits(mig) == {"nvidia.com/gpu": 1}
+    assert any("(nvidia.com/mig-3g.40gb)" in what for what in emit("kubernetes", mig).left_out)
+    assert limits(_with(mig, mixed=True)) == {"nvidia.com/mig-3g.40gb": 1}
+    with pytest.raises(InputError, match="partition mode of a chosen GPU is not known"):
+        emit("kubernetes", _with(CASES["amd partition"], mixed=True))
+
+
+def test_enroot_makes_the_place_of_a_read_only_mount_too() -> None:
+    spec = _with(CASES["amd nodes"], parts=(Part("mount", "/a:/b:ro", "asked"), Part("mount", "/c:/d", "asked")))
+    assert "--mount /a:/b:ro,rbind,x-create=auto --mount /c:/d " in emit("enroot", spec).text
+
+
+def test_pyxis_knows_a_file_by_its_first_letter() -> None:
+    def image(name: str) -> str:
+        return next(w for w in emit("slurm", _with(CASES["amd nodes"], image=name)).text.split() if "-image=" in w)
+
+    assert image("a.sqsh") == "--container-image=./a.sqsh"
+    assert image("/data/a.sqsh") == "--container-image=/data/a.sqsh"
+    assert image("rocm/pytorch:latest") == "--container-image=rocm/pytorch:latest"
+
+
 def test_slurm_needs_a_program() -> None:
     assert emit("slurm", _with(CASES["amd nodes"], command=())).text.endswith(" sh\n")  # the image's own
     with pytest.raises(InputError, match="an empty --entrypoint needs a command"):

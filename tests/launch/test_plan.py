@@ -9,7 +9,7 @@ from doctor.launch.asked import Request
 from doctor.launch.choose import choose
 from doctor.launch.engine import Engine
 from doctor.launch.plan import plan
-from doctor.launch.spec import Spec
+from doctor.launch.spec import Part, Spec
 from doctor.versions import Dotted
 from tests.launch.machines import h100, mi300x, without
 
@@ -74,3 +74,6 @@ def test_collectives_get_shared_memory_by_the_number_of_gpus() -> None:
     machine = mi300x()
     assert [p.value for p in plan(machine, DOCKER, choose(machine, "all"), Request("a")).of("shm")] == [str(3 << 30)]
     assert not list(plan(machine, DOCKER, choose(machine, "0"), Request("a")).of("shm"))
+    for held, wanted in ((1 << 30, 3 << 30), (8 << 30, 8 << 30)):  # a profile's, where it is larger
+        profile = [Part("shm", str(held), "a profile")]
+        assert plan(machine, DOCKER, choose(machine, "all"), Request("a"), profile).one("shm") == str(wanted)

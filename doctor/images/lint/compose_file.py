@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from doctor.images.lint import pip
@@ -21,6 +22,28 @@ def faults(services: Node) -> Iterator[Fault]:
         yield from _rights(name, service)
         yield from _devices(name, service, vendor)
         yield from _requests(name, service)
+
+
+RANKS = re.compile(r"(?<!\S)--?(?:tp|tp-size|tensor-parallel-size|num-shard|nproc[-_]per[-_]node)[= ](\d{1,3})(?!\S)")
+
+
+def ranks(name: str, container: Node, gpus: int) -> Iterator[Fault]:
+    """Of a container's command, in a manifest too; Ray starts ranks on other nodes."""
+    nodes = [container.at(key) for key in ("command", "args", "entrypoint")]
+    text = " ".join(word for node in nodes for word in [node.text or "", *_words(node)])
+    if (found := RANKS.search(text)) and int(found[1]) > gpus and "ray" not in text:
+        text = f"{name}: {found[0].strip()} needs {found[1]} GPUs, and {gpus} {'is' if gpus == 1 else 'are'} given"
+        line = next((node.line for node in nodes if node.line), container.line)
+        yield Fault(line, "image-gpu-request-wrong", "error", text, "as many GPUs as ranks")
+
+
+def other_vendor(line: int, name: str, image: str | None, asked: str) -> Iterator[Fault]:
+    vendor = pip.vendor_of_image(image or "")
+    if vendor not in (None, asked):
+        text = f"{name}: GPUs of {asked.upper()} for {(image or '')[:80]}, which is for those of {vendor.upper()}"
+        yield Fault(
+            line, "image-gpu-request-wrong", "error", text, "ask for the other vendor's GPUs, or take another image"
+        )
 
 
 def moving_tag(name: str, service: Node) -> Iterator[Fault]:
@@ -61,7 +84,9 @@ def _rights(name: str, service: Node) -> Iterator[Fault]:
         yield Fault(service.at("privileged").line, "image-privileged", "warning", text, fix)
     if service.at("ipc").text == "host":
         text = f"{name}: what is needed of ipc: host is a large /dev/shm"
+        sized = "leave it out: shm_size is set, and ignored with it"
         fix = "shm_size: 8gb; ipc: host only where containers share memory with each other"
+        fix = sized if service.at("shm_size").text else fix
         yield Fault(service.at("ipc").line, "image-ipc-host", "warning", text, fix)
     for option in service.at("security_opt").items:
         if (option.text or "").replace(":", "=") == "seccomp=unconfined":
@@ -105,7 +130,15 @@ def _shm(service: Node) -> bool:
 
 
 def _requests(name: str, service: Node) -> Iterator[Fault]:
+    image = service.at("image").text
+    if service.at("runtime").text in ("nvidia", "amd"):
+        yield from other_vendor(service.at("runtime").line, name, image, service.at("runtime").text or "")
     for row in _requested(service):
+        if row.at("driver").text == "nvidia":
+            yield from other_vendor(row.line, name, image, "nvidia")
+        count, listed = row.at("count").text or "", row.at("device_ids").items
+        if len(_requested(service)) == 1 and (listed or count.isdecimal()):
+            yield from ranks(name, service, len(listed) or int(count))
         if not row.at("capabilities").items:
             text = f"{name}: a device request without capabilities is refused"
             yield Fault(row.line, "image-gpu-request-wrong", "error", text, "capabilities: [gpu]")

@@ -27,32 +27,22 @@ _GROUP = re.compile(
     r"useradd\s+(?:.{0,200}?\s)?(?:-G|--groups)[ =]|"
     r"adduser\s+\S{1,60}\s+|gpasswd\s+-a\s+\S{1,60}\s+)(?P<group>\$?[\w,{}-]{1,80})"
 )
+_HIDES = "hides GPUs from whoever runs the image; it belongs to the run"
+_WAITS = "makes each launch wait; it is for debugging"
 _BAKED = {
-    "HSA_OVERRIDE_GFX_VERSION": "is right for one GPU and wrong for each other; it belongs to the run",
-    "CUDA_VISIBLE_DEVICES": "hides GPUs from whoever runs the image; it belongs to the run",
-    "HIP_VISIBLE_DEVICES": "hides GPUs from whoever runs the image; it belongs to the run",
-    "ROCR_VISIBLE_DEVICES": "hides GPUs from whoever runs the image; it belongs to the run",
-    "CUDA_LAUNCH_BLOCKING": "makes each launch wait; it is for debugging",
-    "AMD_SERIALIZE_KERNEL": "makes each launch wait; it is for debugging",
-    "HSA_ENABLE_SDMA": "is a debugging variable: copies take compute units",
-    "NCCL_IB_DISABLE": "sends collectives over TCP on machines that have InfiniBand",
-    "NVIDIA_DISABLE_REQUIRE": "lets the image start on drivers that are too old for it",
-    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": "turns float32 into TF32 silently",
+    "HSA_OVERRIDE_GFX_VERSION": (None, "is right for one GPU and wrong for each other; it belongs to the run"),
+    **dict.fromkeys(("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"), (None, _HIDES)),
+    **dict.fromkeys(("CUDA_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL"), ("0", _WAITS)),
+    "HSA_ENABLE_SDMA": ("1", "is a debugging variable: copies take compute units"),
+    "NCCL_IB_DISABLE": ("0", "sends collectives over TCP on machines that have InfiniBand"),
+    "NVIDIA_DISABLE_REQUIRE": ("0", "lets the image start on drivers that are too old for it"),
+    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": ("0", "turns float32 into TF32 silently"),
 }
-_HARMLESS = {
-    "CUDA_LAUNCH_BLOCKING": "0",
-    "AMD_SERIALIZE_KERNEL": "0",
-    "HSA_ENABLE_SDMA": "1",
-    "NCCL_IB_DISABLE": "0",
-    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": "0",
-    "NVIDIA_DISABLE_REQUIRE": "0",
-}
-
-
+"""Name → the value that does no harm, and what another does."""
 _VENDORS_PACKAGES = re.compile(r"(?:^|/)(?:nvidia/cuda:|rocm/)")
 """Bases that keep a list of the vendor's repository, whose packages they hold."""
 _UNSIGNED = re.compile(r"\btrusted=yes\b[^\]]{0,100}\]\s{1,20}(?!file:|copy:)\S|--allow-unauthenticated\b")
-_AMD_REPOSITORY = re.compile(r"repo\.radeon\.com/[^\s'\"]{1,120}?[/\s](?P<name>jammy|noble|resolute)\b")
+_AMD_REPOSITORY = re.compile(r"repo\.radeon\.com/[^\s'\"]{1,120}?[/\s](?P<name>bionic|focal|jammy|noble|resolute)\b")
 
 
 def faults(instructions: Sequence[Instruction], opened: Opened) -> Iterator[Fault]:
@@ -126,11 +116,8 @@ def _from(each: Instruction, stages: dict[str, Stage], outer: dict[str, str], mo
     torch = pip.torch_of_image(image)
     packages = {"torch", "torchvision", "torchaudio"} if torch else set()
     packages |= {server for server in ("vllm", "sglang") if server in image}
-    return Stage(image, name, pip.vendor_of_image(image), _compiles(image), torch=torch, packages=packages)
-
-
-def _compiles(image: str) -> bool:
-    return any(mark in image for mark in ("-devel", "rocm/dev-", "rocm/pytorch", "rocm/vllm", "nvcr.io/nvidia/"))
+    compiles = any(mark in image for mark in ("-devel", "rocm/dev-", "rocm/pytorch", "rocm/vllm", "nvcr.io/nvidia/"))
+    return Stage(image, name, pip.vendor_of_image(image), compiles, torch=torch, packages=packages)
 
 
 def expanded(text: str, values: dict[str, str]) -> str:
@@ -171,12 +158,12 @@ def _environment(each: Instruction, stage: Stage) -> Iterator[Fault]:
             yield _compat(each.line)
         if name == "NVIDIA_DISABLE_REQUIRE" and "cuda" not in stage.base and stage.torch is None:
             continue  # a tool that computes nothing may well start on any driver
-        if name in _BAKED and value and value != _HARMLESS.get(name):
+        if name in _BAKED and value and value != _BAKED[name][0]:
             yield Fault(
                 each.line,
                 "image-flag-baked",
                 "warning",
-                f"{name}={value[:40]} {_BAKED[name]}",
+                f"{name}={value[:40]} {_BAKED[name][1]}",
                 f"-e {name}=… where it is run",
             )
 
@@ -207,7 +194,7 @@ def _run(each: Instruction, stage: Stage, opened: Opened) -> Iterator[Fault]:
     if _COMPAT.search(text) and ("ld.so.conf" in text or "LD_LIBRARY_PATH" in text or _CACHED.search(text[:20_000])):
         yield _compat(each.line)
     for command in pip.commands(text):
-        yield from _packages(each, command)
+        yield from _packages(each, command, stage)
         yield from _unverified(each.line, command)
         yield from _upgraded(each.line, command, stage)
         yield from pip.faults(each, command, stage, opened)
@@ -257,7 +244,7 @@ def _upgraded(line: int, command: list[str], stage: Stage) -> Iterator[Fault]:
         )
 
 
-def _packages(each: Instruction, command: list[str]) -> Iterator[Fault]:
+def _packages(each: Instruction, command: list[str], stage: Stage) -> Iterator[Fault]:
     if (
         not any(c in ("apt-get", "apt", "dnf", "yum", "zypper", "microdnf") for c in command[:3])
         or "install" not in command
@@ -268,6 +255,10 @@ def _packages(each: Instruction, command: list[str]) -> Iterator[Fault]:
     for word in command[command.index("install") + 1 :]:
         if not word.startswith("-") and _DRIVER.match(word):
             yield _driver(each.line, word)
+        own, toolkit = re.search(r"nvidia/cuda:(\d+)\.", stage.base), re.match(r"cuda-toolkit-(\d+)-\d", word)
+        if own and toolkit and own[1] != toolkit[1]:
+            text = f"{word[:60]} beside CUDA {own[1]} of {stage.base[:80]}: /usr/local/cuda is one of them"
+            yield Fault(each.line, "image-toolkit-torch-mismatch", "warning", text, "take a base of that CUDA")
 
 
 def _driver(line: int, what: str) -> Fault:

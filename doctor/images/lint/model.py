@@ -9,12 +9,12 @@ Level = Literal["error", "warning", "info"]
 
 RULES: dict[str, str] = {
     "image-base-moves": "The base is a tag, which moves; a digest does not.",
-    "image-wheel-index-wrong": "torch is taken from the index of another vendor than the image is for.",
+    "image-wheel-index-wrong": "A package is for another vendor than the image, or a build that there is not.",
     "image-wheel-index-missing": "torch for AMD is taken from the default index, whose wheel is built for CUDA.",
     "image-wheel-index-open": "Two indexes may each give torch, and the higher version wins.",
     "image-torch-cpu-only": "A CPU build of torch on a GPU image.",
     "image-torch-unpinned": "torch, or what brings it, without a version.",
-    "image-torch-not-held": "A later install may replace the GPU build of torch.",
+    "image-torch-not-held": "torch is replaced by a later install, or does not fit torchvision or torchaudio.",
     "image-toolkit-torch-mismatch": "What has to be compiled is compiled with another CUDA major than torch's.",
     "image-compiler-missing": "GPU code may have to be compiled, and the base has no compiler for it.",
     "image-driver-installed": "A driver is installed in the image; it is the host's.",

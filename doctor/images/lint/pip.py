@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from doctor.images.lint.model import Fault, Stage
+from doctor.knowledge import Knowledge
 from doctor.parsers.container.dockerfile_instructions import Instruction
 from doctor.parsers.python.dist_info import normal
 
@@ -42,12 +43,18 @@ _BRINGS = frozenset(
 """Packages whose metadata asks for torch: most for any recent one, which the torch that is there satisfies."""
 _PINS = frozenset(("sglang", "torchaudio", "torchvision", "vllm", "xformers"))
 """Whose metadata asks for one exact torch."""
+_PYTORCH_ORG = re.compile(r"download\.pytorch\.org/whl/((?:cu|rocm)[\d.]+)/?$")
+_HELD_TORCH = re.compile(r"(?:^|/)pytorch/pytorch:(\d+\.\d+\.\d+)-|rocm/pytorch:\S*pytorch_release_(\d+\.\d+\.\d+)")
+_OF_THE_OTHER = {
+    "amd": re.compile(r"(?:^|[-_/])cu(?:da)?-?\d\d[x\d]?(?:$|[-_])|(?:^|[-_/])cuda$|^nvidia-(?!ml)|^onnxruntime-gpu$"),
+    "nvidia": re.compile(r"(?:^|[-_/])rocm"),
+}
 Opened = Callable[[str], "str | None"]
 """The text of a file in the build context; None where there is none."""
 _COMPILED = frozenset(("flash-attn", "transformer-engine", "mamba-ssm", "causal-conv1d"))
 """Whose setup.py takes a wheel of the project's releases page where there is one for this torch, CUDA major and Python
 (CachedWheelsCommand), and compiles else."""
-_NAME = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]{0,80})(?:\[[^\]]{0,100}\])?(?P<rest>.{0,100})$")
+_NAME = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]{0,80})(?:\[(?P<extras>[^\]]{0,100})\])?(?P<rest>.{0,100})$")
 
 
 def vendor_of_image(image: str) -> str | None:
@@ -96,6 +103,8 @@ class Install:
     index: str | None = None
     extra: list[str] = field(default_factory=list)
     options: set[str] = field(default_factory=set)
+    extras: set[str] = field(default_factory=set)
+    """Of all packages: `cuda12` of `jax[cuda12]`."""
     files: list[str] = field(default_factory=list)
     """Lists of requirements, by the path that the command has of them."""
     unread: bool = False
@@ -153,6 +162,7 @@ def _take(found: Install, words: list[str]) -> None:
             found.options.add(name)
         elif (match := _NAME.match(word)) and not word.startswith((".", "/", "http", "git+")):
             found.packages.append((normal(match["name"]), match["rest"]))
+            found.extras |= {extra.strip() for extra in (match["extras"] or "").split(",")}
 
 
 def read_lists(found: Install, stage: Stage, opened: Opened) -> None:
@@ -178,7 +188,13 @@ def faults(each: Instruction, command: list[str], stage: Stage, opened: Opened) 
     elif found.names & (_TORCH | _BRINGS) and stage.torch == "rocm":
         yield from _not_held(each, found, stage)
     yield from _compiled(each, found, stage)
+    yield from _of_another_vendor(each, found, stage)
     stage.packages |= found.names
+
+
+def _chooses(each: Instruction) -> bool:
+    """Whether a RUN may install for one vendor or the other."""
+    return re.search(r"\b(?:if|case)\b", each.text[:20_000]) is not None
 
 
 def build_of(url: str | None) -> str | None:
@@ -199,7 +215,7 @@ def _torch(each: Instruction, found: Install, stage: Stage) -> Iterator[Fault]:
     only = build_of(found.index)
     extra = next((build_of(url) for url in found.extra if build_of(url)), None)
     build = build_of(f"/{local}") or only or extra
-    wanted = {"amd": "rocm", "nvidia": "cuda"}.get(stage.vendor or "")
+    wanted = None if _chooses(each) else {"amd": "rocm", "nvidia": "cuda"}.get(stage.vendor or "")
     if wanted and build == "cpu":
         yield Fault(
             each.line,
@@ -237,6 +253,7 @@ def _torch(each: Instruction, found: Install, stage: Stage) -> Iterator[Fault]:
             "beside the extra index the default one may give torch too",
             "--index-url for torch alone, in a command of its own",
         )
+    yield from _not_built(each.line, found, local or "".join(_PYTORCH_ORG.findall(found.index or "")), stage)
     if not pinned:
         yield Fault(
             each.line,
@@ -247,6 +264,37 @@ def _torch(each: Instruction, found: Install, stage: Stage) -> Iterator[Fault]:
         )
     stage.torch = build or {"nvidia": "cuda"}.get(stage.vendor or "", stage.torch or "cuda")
     stage.values["torch-tag"] = local or (found.index or next(iter(found.extra), "")).rstrip("/").rpartition("/")[2]
+
+
+def _not_built(line: int, found: Install, tag: str, stage: Stage) -> Iterator[Fault]:
+    """An exact torch that was never built so, or beside torchvision and torchaudio of another. `tag`: cu128."""
+    exact = {n: m[1] for n, rest in found.packages if (m := re.fullmatch(r"==(\d+\.\d+\.\d+)(?:\+\S+)?", rest.strip()))}
+    version = exact.get("torch", "")
+    release, companions = Knowledge().torch_build(version), Knowledge().companions(version)
+    built = [*release.cuda_variants, *(f"rocm{v}" for v in release.rocm_variants)] if release else []
+    if built and tag.startswith(("cu", "rocm")) and tag not in built:
+        text = f"torch {version} was not built for {tag}: pip finds none; there are {', '.join(built)}"
+        yield Fault(line, "image-wheel-index-wrong", "error", text, "take another build, or another torch")
+    for name in sorted(_TORCH & set(exact)):
+        made = companions.made_for(name) if companions else ()
+        if made and exact[name] not in made and not (companions and companions.serves_from(name)):
+            text = f"{name} {exact[name]} is not for torch {version}, which goes with {name} {made[0]}"
+            yield Fault(line, "image-torch-not-held", "error", text, f"{name}=={made[0]}")
+    there = _HELD_TORCH.search(stage.base)
+    if there and version not in ("", there[1] or there[2]) and not found.names & (_TORCH - {"torch"}):
+        text = f"torch {version} replaces {there[1] or there[2]} of the base, whose torchvision and torchaudio stay"
+        fix = "leave torch out of the list, or take a base with this torch"
+        yield Fault(line, "image-torch-not-held", "warning", text, fix)
+
+
+def _of_another_vendor(each: Instruction, found: Install, stage: Stage) -> Iterator[Fault]:
+    pattern = _OF_THE_OTHER.get(stage.vendor or "")
+    if pattern is None or _chooses(each):
+        return
+    names = (*sorted(found.names), *sorted(found.extras), *found.files)
+    if wrong := next((name for name in names if pattern.search(name.removesuffix(".txt"))), None):
+        text = f"{wrong[:60]} is for the GPUs of another vendor than {stage.base[:80]}"
+        yield Fault(each.line, "image-wheel-index-wrong", "error", text, "take the one for this base, or another base")
 
 
 def _not_held(each: Instruction, found: Install, stage: Stage) -> Iterator[Fault]:

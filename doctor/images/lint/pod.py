@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from doctor.images.lint.compose_file import NODES, SMALL_SHM, moving_tag
+from doctor.images.lint.compose_file import NODES, SMALL_SHM, moving_tag, other_vendor, ranks
 from doctor.images.lint.model import Fault
 from doctor.parsers.container.yaml_tree import Node
 
@@ -24,7 +24,7 @@ def faults(pod: Node) -> Iterator[Fault]:
         limits, requests = (_gpus(container.at("resources", part)) for part in ("limits", "requests"))
         if limits or requests:
             yield from moving_tag(name, container)
-            yield from _amounts(name, limits, requests)
+            yield from _amounts(name, container, limits, requests)
             yield from _rights(name, pod, container)
         else:
             yield from _by_path(name, pod, container)
@@ -34,7 +34,7 @@ def _gpus(resources: Node) -> dict[str, Node]:
     return {name: node for name, node in resources.fields.items() if _GPU.fullmatch(name)}
 
 
-def _amounts(name: str, limits: Mapping[str, Node], requests: Mapping[str, Node]) -> Iterator[Fault]:
+def _amounts(name: str, container: Node, limits: Mapping[str, Node], requests: Mapping[str, Node]) -> Iterator[Fault]:
     for resource, node in requests.items():
         limit = limits.get(resource)
         if limit is None:
@@ -43,7 +43,11 @@ def _amounts(name: str, limits: Mapping[str, Node], requests: Mapping[str, Node]
         elif limit.text != node.text:
             text = f"{name}: {resource} differs between requests and limits, and the API server refuses the pod"
             yield Fault(node.line, "image-gpu-request-wrong", "error", text, "leave it under limits alone")
+    total = sum(int(node.text or "0") for node in limits.values() if (node.text or "").isdecimal())
+    if total and all((node.text or "").isdecimal() for node in limits.values()):
+        yield from ranks(name, container, total)
     for resource, node in limits.items():
+        yield from other_vendor(node.line, name, container.at("image").text, resource.partition(".")[0])
         if _PART.fullmatch(node.text or ""):
             text = f"{name}: {resource} takes whole numbers, and the API server refuses {(node.text or '')[:20]}"
             fix = "1; parts of a GPU are resources of their own (MIG, partitions), or replicas of the device plugin"

@@ -13,11 +13,7 @@ from doctor.parsers.container import dockerfile_instructions as dockerfile
 from doctor.parsers.container import yaml_tree
 
 
-def _nothing(_: str) -> str | None:
-    return None
-
-
-def lint(text: str, name: str, opened: Callable[[str], str | None] = _nothing) -> list[Fault]:
+def lint(text: str, name: str, opened: Callable[[str], str | None] = lambda _: None) -> list[Fault]:
     """In the order of the lines. `# doctor: ignore RULE reason` on a fault's line, or alone above it, marks it.
     `opened` gives the text of a file in the build context, None where there is none. Raises InputError where the text
     is none of these."""

@@ -81,6 +81,9 @@ def _options(spec: Spec) -> Iterator[tuple[str, str, str]]:
 
 
 def _left_out(spec: Spec) -> Iterator[str]:
+    yield "writes to the image's folders: they are read-only there (--writable-tmpfs keeps writes in memory)"
+    if spec.one("workdir") is None:
+        yield "the image's working directory: it starts in your current one (-w sets another)"
     yield from left_out(spec, {k: why for k, why in _UNSAID.items() if k != "network" or spec.one(k) != "none"})
     for part in spec.parts:
         if beside_gpus(part):

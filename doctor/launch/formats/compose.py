@@ -46,11 +46,10 @@ def emit(spec: Spec) -> Emitted:
             outer["networks"] = {part.value: {"name": part.value, "external": True}}
         key, value = _said(part)
         if part.kind in (*_LISTS, "cdi", "gpus"):
-            value = [*_held(service, key), value]
             lines.append(Line(f"{key}: {plain(part.value)}", part.reason))
         else:
             lines.append(Line(key if part.kind in ("env", "pass_env") else f"{key}: {value}", part.reason))
-        _put(service, key, value)
+        _put(service, key, value, listed=part.kind in (*_LISTS, "cdi", "gpus"))
     if spec.command:
         service["command"] = [plain(word) for word in spec.command]
     unsaid = tuple(left_out(spec, _UNSAID))
@@ -91,15 +90,8 @@ def _said(part: Part) -> tuple[str, Any]:
     return part.kind, True if part.kind == "privileged" else value
 
 
-def _held(service: dict[str, Any], path: str) -> list[Any]:
-    found: Any = service
-    for word in path.split("."):
-        found = found.get(word) if isinstance(found, dict) else None
-    return found or []
-
-
-def _put(service: dict[str, Any], path: str, value: Any) -> None:
+def _put(service: dict[str, Any], path: str, value: Any, *, listed: bool) -> None:
     *folders, last = path.split(".")
     for folder in folders:
         service = service.setdefault(folder, {})
-    service[last] = value
+    service[last] = [*service.get(last, ()), value] if listed else value

@@ -55,8 +55,11 @@ def emit(spec: Spec) -> Emitted:
         words += ["--env", part.value]
         lines.append(Line(f"--env {part.value}", part.reason))
     for part in spec.of("mount"):
-        words += ["--mount", bound(part).plain]
-        lines.append(Line(f"--mount {bound(part).plain}", part.reason))
+        mount = bound(part).plain
+        if bound(part).read_only:  # an option takes the place of the usual ones
+            mount = f"{mount},rbind,x-create=auto"
+        words += ["--mount", mount]
+        lines.append(Line(f"--mount {mount}", part.reason))
     lines += [Line(f"--name {part.value}", part.reason) for part in spec.of("name")]
     is_file = origin(spec.image) == "sqsh"
     held = spec.image if is_file else f"{spec.name}.sqsh"

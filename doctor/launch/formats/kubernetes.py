@@ -8,7 +8,8 @@ GPUs are asked for by number: which ones is the device plugin's choice.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from doctor.errors import InputError
@@ -78,14 +79,26 @@ def pod_spec(spec: Spec) -> tuple[dict[str, Any], tuple[Line, ...], tuple[str, .
     lines += _variables(spec, container)
     lines += _net(spec, pod, container)
     if spec.vendor:
-        resource, count = _RESOURCES[spec.vendor], spec.count
-        container["resources"] = {"limits": {resource: count}}
-        gpus = f"{count} GPU{'s' if count > 1 else ''}"
-        lines.append(Line(f"limits {resource}: {count}", f"{gpus}, handed out by the vendor's device plugin"))
+        limits = Counter(_resources(spec))
+        container["resources"] = {"limits": dict(limits)}
+        for resource, count in limits.items():
+            what = "partition" if resource in spec.resources and ":" in "".join(spec.gpus) else "GPU"
+            why = f"{count} {what}{'s' if count > 1 else ''}, handed out by the vendor's device plugin"
+            lines.append(Line(f"limits {resource}: {count}", why))
     lines += _groups(spec, pod)
     lines += _security(spec, container)
     lines += _volumes(spec, pod, container)
     return pod, tuple(lines), tuple(_unsaid(spec))
+
+
+def _resources(spec: Spec) -> Sequence[str]:
+    """One for each GPU. Raises InputError where the plugin's mixed name of one is not known."""
+    if not spec.mixed:
+        return [_RESOURCES[spec.vendor or ""]] * spec.count
+    named = [resource for resource in spec.resources if resource]
+    if len(named) != spec.count:
+        raise InputError("--mixed: the MIG profile or partition mode of a chosen GPU is not known on this machine")
+    return named
 
 
 def _starts(spec: Spec, container: dict[str, Any]) -> Iterator[Line]:
@@ -204,11 +217,9 @@ def _mount(
 def _unsaid(spec: Spec) -> Iterator[str]:
     if spec.vendor and not spec.every:
         yield f"which GPUs ({', '.join(spec.gpus)}): the device plugin chooses"
-    if any(":" in name for name in spec.gpus):
-        yield (
-            "partitions: one counts as a GPU where the device plugin has one name for all; under mixed naming ask for "
-            "its own (nvidia.com/mig-1g.10gb, amd.com/cpx_nps4)"
-        )
+    if any(":" in name for name in spec.gpus) and not spec.mixed:
+        own = ", ".join(sorted({resource for resource in spec.resources if resource}))
+        yield f"the names of partitions ({own or 'not known'}), which a device plugin with mixed names has (--mixed)"
     yield from left_out(spec, _OPTIONS)
     if spec.one("network") not in (None, "host"):
         yield f"--network {spec.one('network')}: a Pod has the cluster's network or the host's"

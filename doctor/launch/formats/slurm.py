@@ -44,8 +44,8 @@ def emit(spec: Spec) -> Emitted:
     rows = ["#!/bin/bash", f"#SBATCH --job-name={spec.name}", "#SBATCH --nodes=1", "#SBATCH --ntasks-per-node=1"]
     lines = [
         Line("--job-name", "the image's name, so that the queue tells what runs"),
-        Line("--nodes=1", "GPUs of one node were asked for"),
-        Line("--ntasks-per-node=1", "the command starts its own processes"),
+        Line("--nodes=1", "GPUs of one node were asked for; for two: sbatch --nodes=2 FILE"),
+        Line("--ntasks-per-node=1", "the command starts its own processes: once on each node"),
     ]
     if spec.vendor:
         rows.append(f"#SBATCH --gres=gpu:{spec.count}")
@@ -58,7 +58,10 @@ def emit(spec: Spec) -> Emitted:
     values = {pair.partition("=")[0]: pair.partition("=")[2] for pair, _ in env}
     lines += [Line(f"export {pair.partition('=')[0]}", reason) for pair, reason in env]
     rows += ["set -euo pipefail", *(f"export {name}={shlex.quote(value)}" for name, value in values.items())]
-    words = ["srun", f"--container-image={_file(spec.image) if origin(spec.image) == 'sqsh' else pyxis(spec.image)}"]
+    image = pyxis(spec.image)
+    if origin(spec.image) == "sqsh":  # pyxis knows a file by its first letter
+        image = spec.image if spec.image.startswith(("/", ".")) else f"./{spec.image}"
+    words = ["srun", f"--container-image={image}"]
     lines.append(Line("--container-image", "pyxis runs the command in it"))
     if names := [*values, *passed]:
         words.append(f"--container-env={','.join(names)}")
@@ -90,11 +93,6 @@ def _own_program(spec: Spec) -> list[str]:
     workdir = spec.one("workdir")
     first = f"echo {shlex.quote(f'cd {shlex.quote(workdir)}')}" if workdir else ":"
     return ["sh", "-c", f"{first} >/etc/rc.local && . /etc/rc", "sh"]
-
-
-def _file(image: str) -> str:
-    """pyxis takes a word for a file where it begins with `/` or `.`."""
-    return image if image.startswith(("/", ".")) else f"./{image}"
 
 
 def pyxis(image: str) -> str:
