@@ -7,7 +7,8 @@ import re
 from typing import NamedTuple
 
 from doctor.redaction.lazy import Lazy
-from doctor.redaction.names import holds, is_mixed, is_opaque, is_path, is_secret_name, is_strong_name
+from doctor.redaction.names import holds, is_mixed, is_path, is_secret_name, is_strong_name
+from doctor.redaction.randomness import is_random
 from doctor.redaction.tally import MASK, Tally
 from doctor.redaction.values import closing, spans
 
@@ -42,6 +43,7 @@ _WORD_LIKE = Lazy(
     r"[A-Za-z]{1,30}[.:!?]?|[a-z]+(?:[-_/.][a-z]+){1,6}|\d{1,6}|v?(?:\d+:)?\d+(?:\.\d+){1,4}(?:[-+~.][\w.+~-]*)?|\d+:\d.*"
 )
 _VARIABLE = Lazy(r"[A-Za-z_]\w*=")
+_ARGUMENT = Lazy(r"\s(?:[A-Za-z_][\w.-]{0,60}=|--?[a-z])")
 _XML = Lazy(rf"<({NAMED})(?:\s[^<>\n]{{0,200}})?>([^<>\n]{{1,4000}})</")
 _PAIR = Lazy(
     rf"(?i)({_QUOTE})?\b(name|key|variable|parameter(?:key|name)|property)({_QUOTE})?(\s{{0,4}}[:=>]\s{{0,4}}{_QUOTE}?)({NAMED})"
@@ -63,7 +65,10 @@ _NETRC = Lazy(
     r"(?i)\b((?:machine\s+\S{1,200}|default)(?:\s+(?:login|account|port)\s+\S{1,200}){0,3}\s+password\s+)(\"[^\"\n]{1,300}\"|\S{1,500})"
 )
 _COLUMN = Lazy(rf"(?m)^([ \t]{{0,20}}({NAMED})[ \t]{{2,40}})(\S{{6,300}})[ \t]{{0,20}}$")
-_LOGIN = Lazy(r"(?i)\b(login\s+\S{1,200}\s+password\s+)(\S{1,500})")
+_LOGIN = Lazy(
+    r"(?i)\b(login\s+\S{1,200}\s+password\s+|(?:login|user(?:name)?|credentials|ssh|log ?in)\b(?: with| as)?[: ]{1,2}[\w.@-]{2,40} ?/ ?|\snet use\s[^\n]{0,200}/user:\S{1,80} {1,3})"
+    r"((?=\S{0,40}[\d#!@$%&*?])[^\s/,;)]{6,500})"
+)
 
 
 def mask(text: str, where: list[tuple[int, int]], kind: str, tally: Tally, out: list[str], place: int) -> int:
@@ -166,7 +171,10 @@ def _element(text: str, named: _Named) -> list[tuple[int, int]]:
         slashes -= 1
     end = closing(text, named.end, quote, named.start - 1 - slashes)
     inner = text[named.end : end] if end > named.end else "\n"
-    return [] if "\n" in inner or "&" in inner else [(named.end, end)]
+    if "\n" in inner or "&" in inner:
+        return []
+    another = _ARGUMENT.search(inner)  # of a kernel's command line, say
+    return [(named.end, named.end + another.start() if another else end)]
 
 
 def spaced(text: str, tally: Tally) -> str:
@@ -207,7 +215,7 @@ def flags(text: str, tally: Tally) -> str:
         name = found[1].strip("/:") if found[1][0] == "/" else found[1]
         name = "password" if name == "p" else name
         where = spans(text, found.end(), at_line_start=False, sign=" ")
-        kept = [(s, e) for s, e in where if holds(name, text[s:e]) or (name[0] == "-" and is_opaque(text[s:e]))]
+        kept = [(s, e) for s, e in where if holds(name, text[s:e]) or (name[0] == "-" and is_random(text[s:e]))]
         if kept:
             place = mask(text, kept, "flag", tally, out, place)
     return "".join(out) + text[place:] if out else text

@@ -13,19 +13,21 @@ import re
 from collections import Counter
 from functools import partial
 
-from doctor.redaction import places, random_words
+from doctor.redaction import places
 from doctor.redaction.connections import connections
 from doctor.redaction.encoded import encoded
 from doctor.redaction.joined import behind_backslashes, over_lines
 from doctor.redaction.lazy import Lazy
 from doctor.redaction.manifests import of_kubernetes
-from doctor.redaction.names import holds, is_opaque, is_secret_name
+from doctor.redaction.names import holds, is_secret_name
 from doctor.redaction.printed import printed
+from doctor.redaction.random_words import random_words
+from doctor.redaction.randomness import is_random
 from doctor.redaction.shapes import SHAPES, headless, without
 from doctor.redaction.tally import MASK, Tally
 from doctor.redaction.tools import arguments
 
-__all__ = ["MASK", "is_opaque", "is_secret_name", "masked", "masking", "variable"]
+__all__ = ["MASK", "is_secret_name", "masked", "masking", "variable"]
 
 _NAME = Lazy(places.NAMED)
 _PARTS = 20_000
@@ -66,7 +68,7 @@ def _holds_one(text: str, depth: int) -> bool:
 def variable(name: str, value: str, tally: Tally | Counter[str] | None = None) -> str:
     """The value of an environment variable, as it may be seen."""
     tally = tally if isinstance(tally, Tally) else Tally(tally)
-    if holds(name, value, variable=True) or is_opaque(value):
+    if holds(name, value, variable=True) or is_random(value):
         return tally.hit("variable", value)
     alone = masking(value, tally)
     if alone != value or not value.strip():
@@ -113,9 +115,9 @@ def _plain(text: str, tally: Tally) -> str:
         text = places.bearers(text, tally)
     if not places.KEYWORD.search(low):
         return _rest(text, tally)
-    if "login" in low or "password" in low:
+    if any(word in low for word in ("login", "password", "user", "ssh")):
         text = places.logins(text, tally)
-    if "kind" in low and "Secret" in text:
+    if "stringData" in text or ("kind" in low and "Secret" in text):
         text = of_kubernetes(text, tally)
     if "value" in low:
         text = places.pairs(text, tally)
@@ -129,15 +131,10 @@ def _plain(text: str, tally: Tally) -> str:
 
 
 def _rest(text: str, tally: Tally) -> str:
-    if "=" in text:
-        text = random_words.opaque(text, tally)
     if "\n" in text or "\\n" in text or text.count(":") > 3:
         text = printed(text, tally)
     if "-" in text or "/p" in text:
         text = places.flags(text, tally)
-        text = random_words.short_flags(text, tally)
-    if "_" in text or "-" in text:
-        text = random_words.issued(text, tally)
-    if len(text) > 20:
-        text = random_words.near(text, tally)
+    if len(text) > 15:
+        text = random_words(text, tally)
     return arguments(text, tally) if " " in text else text

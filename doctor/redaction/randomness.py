@@ -1,0 +1,83 @@
+"""Whether a word is random: how much likelier it comes from a generator of keys than from a text of the field, in bits.
+How often signs follow each other in the field is in `data/pairs.txt` (scripts/train_randomness.py).
+
+>>> [is_random(word) for word in ("Zq8vT3kP0sLw9Yb2Rf6Xc", "Llama-3-8B-Instruct", "_ZN3c104cuda9SetDeviceEi")]
+[True, False, False]
+"""
+
+from __future__ import annotations
+
+import math
+import string
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from importlib.resources import files
+
+from doctor.redaction.lazy import Lazy
+
+SIGNS = string.ascii_letters + string.digits
+FIRST = "^"
+SHARE = 1 / 6
+"""Of a bit, in the table."""
+SURE = 14.0
+"""Bits from which on a word is random wherever it stands."""
+_RUN = Lazy(r"[A-Za-z0-9]+")
+_ALPHABETS = tuple(
+    (Lazy(pattern), math.log2(size))
+    for pattern, size in (("[0-9a-f]+|[0-9A-F]+", 16), ("[0-9a-z]+|[0-9A-Z]+", 36), ("[0-9A-Za-z]+", 62))
+)
+_HEX = Lazy(r"[0-9a-f]+|[0-9A-F]+|0x[0-9a-fA-F]+")
+_SHORT = 4
+_WHOLE = 8
+"""Letters and digits in a row, which a version with its parts has not."""
+_FEWEST = 8
+"""Different signs in a random word."""
+
+
+@cache
+def _rarity() -> dict[str, float]:
+    """Of each pair of signs, in bits."""
+    rows = files("doctor.redaction").joinpath("data/pairs.txt").read_text("ascii").split("\n")
+    return {
+        before + sign: (ord(rare) - ord("!")) * SHARE
+        for before, row in zip(FIRST + SIGNS, rows, strict=False)
+        for sign, rare in zip(SIGNS, row, strict=True)
+    }
+
+
+@lru_cache(maxsize=4096)
+def bits(run: str) -> float:
+    """For random letters and digits some two a sign; far below zero for words, and for what is hexadecimal."""
+    table, pairs = _rarity(), map("".join, zip(FIRST + run, run, strict=False))
+    size = next(size for pattern, size in _ALPHABETS if pattern.fullmatch(run))
+    return sum(table[pair] for pair in pairs) - size * len(run)
+
+
+def random_parts(word: str, least: float = SURE, *, shortest: int = 16) -> Iterator[tuple[int, int]]:
+    """Start and end of what is random in a word: runs of letters and digits, with one sign of base64 between them. What
+    is hexadecimal is as random in a hash, and left out."""
+    start = end = 0
+    total = 0.0
+    for found in _RUN.finditer(word):
+        run = found[0]
+        worth = bits(run) if len(run) >= _SHORT and not _HEX.fullmatch(run) else 0.0
+        if found.start() - end > 1 or not total or worth < 0 or (not worth and len(run) >= _SHORT):
+            if _is_random(word[start:end], total, least, shortest):
+                yield start, end
+            start, total = found.start(), 0.0
+        total += max(worth, 0.0)
+        end = found.end()
+    if _is_random(word[start:end], total, least, shortest):
+        yield start, end
+
+
+def is_random(word: str, least: float = SURE, *, shortest: int = 16) -> bool:
+    """Whether most of it is random."""
+    return sum(end - start for start, end in random_parts(word, least, shortest=shortest)) * 2 > len(word)
+
+
+def _is_random(part: str, total: float, least: float, shortest: int) -> bool:
+    lower, upper = part.lower() != part.upper() != part, part != part.lower()
+    mixed = (lower or upper) and (any(map(str.isdigit, part)) or (lower and upper and total >= 2 * SURE))
+    whole = any(len(run) >= _WHOLE for run in _RUN.findall(part))
+    return total >= least and len(part) >= shortest and whole and mixed and len(set(part)) >= _FEWEST
