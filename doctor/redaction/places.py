@@ -16,7 +16,7 @@ NAMED = r"[A-Za-z_][A-Za-z0-9_.-]{1,80}"
 _QUOTE = r"\\{0,15}[\"'`]"
 KEYWORD = Lazy(
     r"secret|passw|passphrase|pass|token|p[sw]?wd|pw|psk|cred|cookie|auth|key|dsn|pat|jwt|bearer|sig|webhook|session|conn"
-    r"|csrf|xsrf|otp|mfa|salt|pepper|sasl|pin|url|seed|license|code|community|identified"
+    r"|csrf|xsrf|otp|mfa|salt|pepper|sasl|pin|url|seed|license|code|community|identified|login|net use|stringdata|[\w.] / "
 )
 """Each name that `names.holds` takes for a secret's has one of these in it, in small letters."""
 _SIGN = Lazy(rf"([A-Za-z0-9_.-]{{0,80}})({_QUOTE}\]?)?([ \t]{{0,40}}(?:=>|:=|\?=|=|::(?=[ \t])|:)[ \t]{{0,40}})(?!=)")

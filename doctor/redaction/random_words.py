@@ -25,7 +25,12 @@ _VALUE = Lazy(r"(?:\s-{1,2}[A-Za-z][\w.-]{0,60}[ =]?|\b[A-Z][A-Z0-9_]{2,60}=)[\"
 _OF_HASH = Lazy(
     r"(?i)sha|md5|digest|hash|commit|rev|uuid|guid|build|version|checksum|crc|sum|addr|mask|etag|src|image|\bid"
 )
-_HEX = Lazy(r"(?:[0-9a-f]{24,400}|[0-9A-F]{24,400})(?![0-9A-Za-z])")
+_HEX = Lazy(r"(?:(?:[0-9a-f]{10,64}[_.-]){0,2}[0-9a-f]{24,400}(?:_[0-9a-f]{8,64})?|[0-9A-F]{24,400})(?![0-9A-Za-z])")
+_ISSUER = Lazy(
+    r"(?:(?:(?<![A-Za-z0-9/])|(?<=%2F))(?!(?:docker|libpod|cri|crio|containerd|container|image|layer|sha\d*|md5|git|commit|build|cache|tmp|pod|disk|uuid|dm|part)[_.~-])"
+    r"(?:[A-Za-z][A-Za-z0-9]{0,11}[_.~-]{1,2}){1,3}|\b(?:AC|SK|dapi|dkea|dose))\Z"
+)
+_NAMED_BY_HASH = Lazy(r"[.-][a-z]")
 _IN_URL = Lazy(
     r"(?:://[^\s/]{1,200}(?:/(?!blob|commit|sha|package|tree|raw|layer|dist|simple|pool|object|archive|file|resolve)[^\s/]{1,60}){0,3}|:\d{4,5})/\Z"
 )
@@ -42,11 +47,11 @@ def random_words(text: str, tally: Tally) -> str:
     place = n = 0
     for found in _WORD.finditer(text):
         word, start = found[0], found.start()
-        if not any(map(str.isdigit, word)):
+        if not any(map(str.isdigit, word)) and (word.islower() or word.isupper()):
             continue
         while n < len(near) and near[n] <= start:
             n += 1
-        told = n > 0 and start - near[n - 1] < _NEXT and text.count("\n", near[n - 1], start) < 3
+        told = n > 0 and start - near[n - 1] < _NEXT and "\n" not in text[near[n - 1] : start]
         where = [(start + a, start + b) for a, b in _parts(word, text, start, told=told)]
         place = mask(text, where, "random", tally, out, place)
     return "".join(out) + text[place:] if out else text
@@ -63,6 +68,10 @@ def _parts(word: str, text: str, start: int, *, told: bool) -> Iterator[tuple[in
     for found in _HEX.finditer(word):
         before = text[max(0, start + found.start() - 64) : start + found.start()]
         value = _VALUE.search(before)
-        placed = (value and not _OF_HASH.search(value[0])) or _IN_URL.search(before)
+        placed = (
+            (value and not _OF_HASH.search(value[0]))
+            or _IN_URL.search(before)
+            or (_ISSUER.search(before) and not _NAMED_BY_HASH.match(word[found.end() :]))
+        )
         if (told or (placed and len(found[0]) >= 32)) and not _PUBLIC.search(before):
             yield found.span()

@@ -28,8 +28,11 @@ _ALPHABETS = tuple(
 )
 _HEX = Lazy(r"[0-9a-f]+|[0-9A-F]+|0x[0-9a-fA-F]+")
 _SHORT = 4
-_WHOLE = 8
-"""Letters and digits in a row, which a version with its parts has not."""
+_GAP = 2
+_LEAST = 0.2
+"""Bits a sign, below which a run is a word: what is random begins behind it."""
+_DENSITY = 0.6
+"""Bits a sign."""
 _FEWEST = 8
 """Different signs in a random word."""
 
@@ -54,21 +57,27 @@ def bits(run: str) -> float:
 
 
 def random_parts(word: str, least: float = SURE, *, shortest: int = 16) -> Iterator[tuple[int, int]]:
-    """Start and end of what is random in a word: runs of letters and digits, with one sign of base64 between them. What
-    is hexadecimal is as random in a hash, and left out."""
-    start = end = 0
-    total = 0.0
+    """Start and end of what is random in a word: runs of letters and digits, with one or two signs between them.
+    What is hexadecimal is as random in a hash: it is left out, unless it stands behind what is random."""
+    parts: list[list[tuple[int, str, float]]] = [[]]
+    end = 0
     for found in _RUN.finditer(word):
         run = found[0]
-        worth = bits(run) if len(run) >= _SHORT and not _HEX.fullmatch(run) else 0.0
-        if found.start() - end > 1 or not total or worth < 0 or (not worth and len(run) >= _SHORT):
-            if _is_random(word[start:end], total, least, shortest):
-                yield start, end
-            start, total = found.start(), 0.0
-        total += max(worth, 0.0)
+        weighed = len(run) >= _SHORT and not _HEX.fullmatch(run)
+        worth = bits(run) if weighed else 0.0
+        is_word = weighed and worth < _LEAST * len(run)
+        if found.start() - end > _GAP or is_word or not any(worth > 0 for _, _, worth in parts[-1]):
+            parts.append([])
+        parts[-1].append((found.start(), run, 0.0 if is_word else worth))
         end = found.end()
-    if _is_random(word[start:end], total, least, shortest):
-        yield start, end
+    for part in parts:
+        counted = [(run, worth) for _, run, worth in part if not _HEX.fullmatch(run)]
+        size, total = sum(len(run) for run, _ in counted), sum(worth for _, worth in counted)
+        whole = any(worth and len(run) * 4 >= shortest * 3 for run, worth in counted)
+        if whole and total >= max(least, _DENSITY * size * least / SURE):
+            start, end = part[0][0], part[-1][0] + len(part[-1][1])
+            if end - start >= shortest and _is_mixed(word[start:end], sure=total >= 2 * SURE):
+                yield start, end
 
 
 def is_random(word: str, least: float = SURE, *, shortest: int = 16) -> bool:
@@ -76,8 +85,9 @@ def is_random(word: str, least: float = SURE, *, shortest: int = 16) -> bool:
     return sum(end - start for start, end in random_parts(word, least, shortest=shortest)) * 2 > len(word)
 
 
-def _is_random(part: str, total: float, least: float, shortest: int) -> bool:
-    lower, upper = part.lower() != part.upper() != part, part != part.lower()
-    mixed = (lower or upper) and (any(map(str.isdigit, part)) or (lower and upper and total >= 2 * SURE))
-    whole = any(len(run) >= _WHOLE for run in _RUN.findall(part))
-    return total >= least and len(part) >= shortest and whole and mixed and len(set(part)) >= _FEWEST
+def _is_mixed(part: str, *, sure: bool) -> bool:
+    """Whether it has letters and digits, or else letters of both cases."""
+    lower, upper = part != part.upper(), part != part.lower()
+    return (
+        (lower or upper) and (any(map(str.isdigit, part)) or (lower and upper and sure)) and len(set(part)) >= _FEWEST
+    )

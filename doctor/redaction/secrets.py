@@ -115,8 +115,7 @@ def _plain(text: str, tally: Tally) -> str:
         text = places.bearers(text, tally)
     if not places.KEYWORD.search(low):
         return _rest(text, tally)
-    if any(word in low for word in ("login", "password", "user", "ssh")):
-        text = places.logins(text, tally)
+    text = places.logins(text, tally)
     if "stringData" in text or ("kind" in low and "Secret" in text):
         text = of_kubernetes(text, tally)
     if "value" in low:

@@ -11,11 +11,10 @@ from doctor.redaction.secrets import is_secret_name, masked
 @pytest.mark.parametrize(
     "secret",
     [
-        "hf_" + "a" * 30,
-        "ghp_" + "B" * 36,
-        "sk-" + "c" * 40,
+        "Vq8TzWm3XcR5pKj9LsYb2Nf6HdGw4Q",
+        "w3x9-Kq7Zt_5vJm2Rb8Ls4Yc6Nf1Hd0Gp",
         "AKIA" + "D" * 16,
-        "eyJhbGciOiJI.eyJzdWIiOiIx.abc",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
         "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----",
     ],
 )
