@@ -28,7 +28,8 @@ _CALLED = Lazy(
     r"(?i)(?:^|[\s\"'>])(?:(?:enter|your|the|new|current|type|paste)\s+){0,3}((?:(?:api|access|secret|private|auth|license|security|account"
     r"|root|admin|user|database|vault|recovery|unseal)[ _-]){0,3}(?:key|token|password|passphrase|secret|pin|code)(?: for \S{1,60})?)[\"']?\s{0,3}(?:[:=]|is:?|:=)?[ \t]*\Z"
 )
-_NAMED = Lazy(r"(?:^|[\s{,])[\"']?(-{0,2}[A-Za-z_][A-Za-z0-9_.-]{1,80})[\"']?[ \t]*([:=]?)[ \t]*\Z")
+_PRINTS = Lazy(r"(?:echo|printenv|print|cat|get)\s[^\n]*\Z")
+_NAMED = Lazy(r"(?:^|[\s{,$/])[\"']?(-{0,2}[A-Za-z_][A-Za-z0-9_.-]{1,80})[\"']?[ \t]*([:=]?)[ \t]*\Z")
 _HERE = Lazy(r"(?i)<<-?[ \t]{0,3}[\"']?(\w{1,30})[\"']?")
 _READS = Lazy(r"(?i)stdin|login|passw|chpasswd|token|secret|cryptsetup|kinit|vault")
 _PROMPT = Lazy(r".*[$#>%]")
@@ -160,7 +161,7 @@ def _is_named(lines: list[str], number: int, word: str) -> bool:
     named = _NAMED.search(before)
     if not named or not is_secret_name(named[1].lstrip("-")) or not is_strong_name(named[1]):
         return False
-    flag = named[1].startswith("--")
+    flag = named[1].startswith("--") or bool(_PRINTS.search(before))
     if not named[2] and not flag and before.strip(" \t\"'") != named[1]:
         return False  # the last word of a sentence, or a value
     return _is_value(word, strong=bool(named[2]) or flag)

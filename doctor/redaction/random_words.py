@@ -51,10 +51,15 @@ def random_words(text: str, tally: Tally) -> str:
             continue
         while n < len(near) and near[n] <= start:
             n += 1
-        told = n > 0 and start - near[n - 1] < _NEXT and "\n" not in text[near[n - 1] : start]
+        told = n > 0 and start - near[n - 1] < _NEXT and _speaks_on(text[near[n - 1] : start])
         where = [(start + a, start + b) for a, b in _parts(word, text, start, told=told)]
         place = mask(text, where, "random", tally, out, place)
     return "".join(out) + text[place:] if out else text
+
+
+def _speaks_on(between: str) -> bool:
+    """Whether what stands there is of one line, or the word is alone below it."""
+    return "\n" not in between or (between.count("\n") == 1 and between.rstrip().endswith(":"))
 
 
 def _parts(word: str, text: str, start: int, *, told: bool) -> Iterator[tuple[int, int]]:

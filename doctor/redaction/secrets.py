@@ -14,16 +14,14 @@ from collections import Counter
 from functools import partial
 
 from doctor.redaction import places
-from doctor.redaction.connections import connections
 from doctor.redaction.encoded import encoded
 from doctor.redaction.joined import behind_backslashes, over_lines
 from doctor.redaction.lazy import Lazy
 from doctor.redaction.manifests import of_kubernetes
 from doctor.redaction.names import holds, is_secret_name
-from doctor.redaction.printed import printed
 from doctor.redaction.random_words import random_words
 from doctor.redaction.randomness import is_random
-from doctor.redaction.shapes import SHAPES, headless, without
+from doctor.redaction.shapes import SHAPES, without
 from doctor.redaction.tally import MASK, Tally
 from doctor.redaction.tools import arguments
 
@@ -104,15 +102,11 @@ def _plain(text: str, tally: Tally) -> str:
             if hint in text:
                 text = without(text, shape, tally)
                 break
-    if "PRIVATE KEY" in text and "END" in text:
-        text = headless(text, tally)
     if "@" in text or "?" in text:
         if ":/" in text or ":\\" in text or "?" in text:
             text = places.urls(text, tally)
-        text = connections(text, tally)
+        text = places.accounts(text, tally)
     low = text.lower()
-    if "bearer" in low or "basic" in low or "negotiate" in low or "token" in low:
-        text = places.bearers(text, tally)
     if not places.KEYWORD.search(low):
         return _rest(text, tally)
     text = places.logins(text, tally)
@@ -130,10 +124,8 @@ def _plain(text: str, tally: Tally) -> str:
 
 
 def _rest(text: str, tally: Tally) -> str:
-    if "\n" in text or "\\n" in text or text.count(":") > 3:
-        text = printed(text, tally)
     if "-" in text or "/p" in text:
         text = places.flags(text, tally)
     if len(text) > 15:
         text = random_words(text, tally)
-    return arguments(text, tally) if " " in text else text
+    return arguments(text, tally)

@@ -79,23 +79,3 @@ def without(text: str, shape: Shape, tally: Tally) -> str:
         out += (text[place : found.start()], tally.hit(shape.kind, found[0]))
         place = seek = found.end()
     return "".join(out) + text[place:] if out else text
-
-
-_END_OF_KEY = Lazy(rf"-----?[ ]?END[ +]{_PRIVATE}[ ]?-----?")
-_BODY = Lazy(r"(?:[ \t|>#]{0,40}|[^\n]{0,120}[ \t])(?:[A-Za-z0-9+/=]{20,100}|[A-Za-z0-9+/]{1,100}={0,2})[ \t\r]*")
-
-
-def headless(text: str, tally: Tally) -> str:
-    """The text without private keys of which only the end is there, because what stood before was cut off."""
-    out: list[str] = []
-    place = 0
-    for found in _END_OF_KEY.finditer(text):
-        start = text.rfind("\n", place, found.start()) + 1 or place
-        while start > place:
-            before = text.rfind("\n", place, start - 1) + 1 or place
-            if not _BODY.fullmatch(text[before : start - 1][:400]):
-                break
-            start = before
-        out += (text[place:start], tally.hit("private key", text[start : found.end()]))
-        place = found.end()
-    return "".join(out) + text[place:] if out else text
