@@ -124,14 +124,13 @@ def _prove(
 
     from doctor.cli.output import deliver, tell
     from doctor.errors import ExitCode
-    from doctor.redaction import Redactor
-    from doctor.report.key import local_key
+    from doctor.report.key import redactor_for
     from doctor.why.prove import prove
 
     good, bad = (_side(*row) for row in zip(names, variables, folders, strict=True))
     proof = prove(good, bad, command, limits, tell)
     if format_ == "json":
-        redactor = Redactor(key=site.key if site and site.key else local_key(), site=site)
+        redactor = redactor_for(site=site)
         redactor.learn({"environment": {**bad.variables(), **good.variables()}})
         data = proof.as_data(names, redactor.data)
         deliver(json.dumps(data, indent=2) + "\n", output)

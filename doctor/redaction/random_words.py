@@ -21,6 +21,7 @@ _PUBLIC = Lazy(
     r"(?i)(?:sha-?\d{1,3}\W{0,3}|md5\W{0,3}|\bh1:|hash\W{0,4}|digest\W{0,4}|(?:commit|rev(?:ision)?|fingerprint|checksum|integrity|build.?id|srcversion|etag|public.?key|guid|uuid|thumbprint)s?\b[^\n]{0,40}"
     r"|\b(?:usb|pci|dmi|acpi|hid|input|cpu|virtio|of|platform):\S{0,300}|\bcert\b[^\n]{0,90}|keyring|kernel key|gpg\S{0,3}\s[^\n]{0,60}|ssh-\S{3,20} |ecdsa-\S{3,30} |@)\Z"
 )
+_VERSION = Lazy(r"\d\.\d{1,4}\.\w")
 _VALUE = Lazy(r"(?:\s-{1,2}[A-Za-z][\w.-]{0,60}[ =]?|\b[A-Z][A-Z0-9_]{2,60}=)[\"']?\Z")
 _OF_HASH = Lazy(
     r"(?i)sha|md5|digest|hash|commit|rev|uuid|guid|build|version|checksum|crc|sum|addr|mask|etag|src|image|\bid"
@@ -52,6 +53,7 @@ def random_words(text: str, tally: Tally) -> str:
         while n < len(near) and near[n] <= start:
             n += 1
         told = n > 0 and start - near[n - 1] < _NEXT and _speaks_on(text[near[n - 1] : start])
+        told = told and not _VERSION.search(word)
         where = [(start + a, start + b) for a, b in _parts(word, text, start, told=told)]
         place = mask(text, where, "random", tally, out, place)
     return "".join(out) + text[place:] if out else text

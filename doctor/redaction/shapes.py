@@ -37,6 +37,7 @@ def begins(text: str, place: int) -> bool:
 
 
 _TABLE: tuple[tuple[str, str, str], ...] = (
+    ("well known", "hf_ gh github_pat_ glpat- nvapi- xox sk-", rf"(?:hf_|gh[pousr]_|github_pat_|glpat-|nvapi-|xox[a-z]-|sk-){W}{{20,256}}"),
     ("aws", "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Z0-9])"),
     ("ansible vault", "$ANSIBLE_VAULT", r"\$ANSIBLE_VAULT;[\d.]{1,8};[A-Z0-9;]{3,40}(?:(?:\s|\\n){1,20}[0-9a-f]{2,100}){0,400}"),
     ("openshift", "sha256~", rf"sha256~{W}{{43}}"),

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from doctor.findings import Layer
-from doctor.redaction import Redactor
 from doctor.redaction.site import Site
-from doctor.report.key import local_key
+from doctor.report.key import redactor_for
 from doctor.why.boxes import box
 from doctor.why.differences import Difference
 
@@ -15,7 +14,7 @@ _BOTH = ("option", "device")
 def box_options(names: tuple[str, str], site: Site | None) -> tuple[Difference, ...]:
     """Redacted. Variables are the environment's; layers say nothing without a run."""
     good, bad = (box(name).items for name in names)
-    redacted = Redactor(key=site.key if site and site.key else local_key(), site=site).data
+    redacted = redactor_for(site=site).data
     found = [change for change in sorted({*good, *bad}) if change[0] in _BOTH and good.get(change) != bad.get(change)]
     return tuple(
         Difference(

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from doctor.redaction import Redactor
 from doctor.redaction.secrets import is_secret_name, masked
+from doctor.report.key import own_names, teach
+from doctor.system.tree import TreeSystem
 
 
 @pytest.mark.parametrize(
@@ -128,3 +133,14 @@ def test_lists_of_rules_and_facts_are_looked_through_as_well() -> None:
     assert "9f8a7c6b5d4e3f2a1b0c" not in str([redactor.data(planted), redactor.data(planted)])
     redactor.know("user", "kernelsmith")
     assert "kernelsmith" not in str(redactor.data({"facts": ["kernelsmith", "gpus"]}))
+
+
+def test_names_of_the_machine_itself_are_known_and_words_of_the_field_are_not(tmp_path: Path) -> None:
+    (tmp_path / "etc/slurm").mkdir(parents=True)
+    (tmp_path / "etc/passwd").write_text("ubuntu:x:1000:1000::/h:/s\nygrzyb:x:1001:1001:Ylva Grzyb,,,:/h:/s\n")
+    (tmp_path / "etc/resolv.conf").write_text("search zwirnlab.example\n")
+    (tmp_path / "etc/slurm/slurm.conf").write_text("NodeName=hexenturm[01-16] CPUs=4\n")
+    redactor = Redactor()
+    teach(redactor, own_names(TreeSystem(tmp_path)))
+    text = redactor.text("asked ygrzyb why ubuntu on Hexenturm07 hangs, says Ylva Grzyb of ZWIRNLAB.EXAMPLE")
+    assert re.sub(r"-[0-9a-f]{8}", "", text) == "asked user why ubuntu on host07 hangs, says user of site"
