@@ -27,7 +27,7 @@ _FILES = {
         ("user", r"(?m)^(?:[^:\n]*:){2}[1-9]\d{3,4}:\d+:([^:,\n]+)"),
     ),
     "etc/group": (("group", r"(?m)^([^:\n]+):[^:\n]*:[1-9]\d{3,4}:"),),
-    "etc/hostname": (("host", r"(\S+)"),),
+    "etc/hostname": (("host", r"\A\s*([\w.-]{1,64})\s*\Z"),),
     "etc/hosts": (("host", r"(?m)^(?!127\.|::1|f[ef]0\d::)[\da-f.:]+[ \t]+([^\s#]+)"),),
     "etc/resolv.conf": (("site", r"(?m)^(?:search|domain)[ \t]+(\S+)"),),
     "etc/slurm/slurm.conf": (
