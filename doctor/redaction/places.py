@@ -35,7 +35,7 @@ _OF = Lazy(
     r"|shared|master|license|client|session|signing|service|personal access|pre-?shared|recovery|database|root|admin|user|the|das|munge|routing|wifi|wireguard)\Z"
 )
 _BEHIND = Lazy(
-    r"(?i)((?:secret_access_key|token|password|passwd|secret|api_?key|auth_?key|requirepass|masterauth|(?:bind|root)_?pw"
+    r"(?i)((?:secret_access_key|token|password|passwd|passphrase|secret|api_?key|auth_?key|requirepass|masterauth|(?:bind|root)_?pw"
     r"|identified by|(?:password|passphrase|token|secret) is|r[ow]community6?)[ \t]{1,3}\\{0,7}[\"']?)"
     r"([^\s\"'\\=:;,()\[\]{}<>-][^\s\"'\\;,<>]{5,500})"
 )

@@ -12,6 +12,7 @@ from doctor.redaction.tally import MASK, Tally
 
 _V = r"(?:'([^'\n]{1,500})'|\\{0,7}\"([^\"\\\n]{1,500})\\{0,7}\"|([^\s'\"\\;|&]{1,500}))"
 _MORE = r"[^\n;|&]{0,400}?"
+_READERS = "cryptsetup|kinit|vncpasswd|passwd|gh|docker|podman|vault|gpg|openssl|base64|realm"
 _TABLE: tuple[tuple[str, str], ...] = (
     ("mysql mariadb", rf"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b{_MORE}\s-p(?=[^\s]){_V}"),
     ("sshpass", rf"\bsshpass\s{_MORE}-p\s{{0,3}}{_V}"),
@@ -42,6 +43,31 @@ _TABLE: tuple[tuple[str, str], ...] = (
     ),
     ("snmp", rf"\bsnmp[a-z]{{1,12}}\b{_MORE}\s-[cAX]\s{{0,3}}{_V}"),
     ("from-literal", rf"--from-literal[=\s]{{1,2}}['\"]?[\w.-]{{1,80}}={_V}"),
+    (
+        "login",
+        rf"\b(?:docker|podman|nerdctl|skopeo|buildah|helm|oras|crane|az|oc|cf|ibmcloud|vault|wandb|huggingface-cli|hf|npm|kaggle|ngc)\s[^\n;|&]{{0,60}}?login\b[^\n;|&]{{0,160}}?\s(?:-p|--password|--token|-t|--apikey)[\s=]{{1,3}}{_V}",
+    ),
+    ("mongo", rf"\bmongo[a-z]{{0,8}}\b{_MORE}\s-p\s{{0,3}}{_V}"),
+    (
+        "htpasswd",
+        rf"\bhtpasswd\s{_MORE}-[a-zB]{{0,6}}b[a-zB]{{0,6}}\s{{1,3}}(?:\S{{1,200}}\s{{1,3}})?\S{{1,100}}\s{{1,3}}{_V}",
+    ),
+    ("createUser", rf"\bcreateUser\s{{1,3}}\S{{1,60}}\s{{1,3}}(?:MD5|SHA\S{{0,6}})\s{{1,3}}{_V}"),
+    ("wpa_passphrase", rf"\bwpa_passphrase\s{{1,3}}\S{{1,60}}\s{{1,3}}{_V}"),
+    ("mosquitto", rf"\bmosquitto_[a-z]{{2,8}}\b{_MORE}\s-P\s{{0,3}}{_V}"),
+    ("IDENTIFIED identified", rf"(?i:\bidentified\s{{1,3}}(?:with\s\S{{1,40}}\s)?(?:by|as)\s{{1,3}}){_V}"),
+    ("PSK psk", r"\b(?i:psk)\s{1,3}\"([^\"\n]{1,200})\"()()"),
+    (
+        "mc ",
+        rf"\bmc\s{{1,3}}(?:alias\s{{1,3}}set|config\s{{1,3}}host\s{{1,3}}add)\s{{1,3}}\S{{1,80}}\s{{1,3}}\S{{1,200}}\s{{1,3}}\S{{1,80}}\s{{1,3}}{_V}",
+    ),
+    (
+        "rabbitmqctl",
+        rf"\brabbitmqctl\s{_MORE}(?:add_user|change_password|authenticate_user)\s{{1,3}}\S{{1,80}}\s{{1,3}}{_V}",
+    ),
+    ("<<<", rf"\b(?:{_READERS})\b[^\n<]{{0,200}}<<<\s{{0,3}}{_V}"),
+    ("sqlcmd bcp", rf"\b(?:sqlcmd|bcp)\b{_MORE}\s-P\s{{0,3}}{_V}"),
+    ("set password", rf"\bset\s{{1,3}}password\s{{1,3}}\d{{1,3}}\s{{1,3}}{_V}"),
 )
 _ROWS = tuple((hints.split(), Lazy(text)) for hints, text in _TABLE)
 
