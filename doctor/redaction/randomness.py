@@ -52,7 +52,7 @@ def _rarity() -> dict[str, float]:
 def bits(run: str) -> float:
     """For random letters and digits some two a sign; far below zero for words, and for what is hexadecimal."""
     table, pairs = _rarity(), map("".join, zip(FIRST + run, run, strict=False))
-    size = next(size for pattern, size in _ALPHABETS if pattern.fullmatch(run))
+    size = next((size for pattern, size in _ALPHABETS if pattern.fullmatch(run)), 0.0)
     return sum(table[pair] for pair in pairs) - size * len(run)
 
 

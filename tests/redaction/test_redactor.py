@@ -144,3 +144,8 @@ def test_names_of_the_machine_itself_are_known_and_words_of_the_field_are_not(tm
     teach(redactor, own_names(TreeSystem(tmp_path)))
     text = redactor.text("asked ygrzyb why ubuntu on Hexenturm07 hangs, says Ylva Grzyb of ZWIRNLAB.EXAMPLE")
     assert re.sub(r"-[0-9a-f]{8}", "", text) == "asked user why ubuntu on host07 hangs, says user of site"
+
+
+def test_a_line_of_signs_below_a_long_word_is_no_secret() -> None:
+    text = "export COMPILED_KERNEL_CACHE_FOLDER_2=abcdef0123\n----------\n"
+    assert masked(text) == text
