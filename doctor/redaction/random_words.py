@@ -26,10 +26,10 @@ _VALUE = Lazy(r"(?:\s-{1,2}[A-Za-z][\w.-]{0,60}[ =]?|\b[A-Z][A-Z0-9_]{2,60}=)[\"
 _OF_HASH = Lazy(
     r"(?i)sha|md5|digest|hash|commit|rev|uuid|guid|build|version|checksum|crc|sum|addr|mask|etag|src|image|\bid"
 )
-_HEX = Lazy(r"(?:(?:[0-9a-f]{10,64}[_.-]){0,2}[0-9a-f]{24,400}(?:_[0-9a-f]{8,64})?|[0-9A-F]{24,400})(?![0-9A-Za-z])")
+_HEX = Lazy(r"(?:(?<![0-9a-f])(?:[0-9a-f]{10,64}[_.-]){0,2}[0-9a-f]{24,400}(?:_[0-9a-f]{8,64})?|(?<![0-9A-F])[0-9A-F]{24,400})(?![0-9A-Za-z])")
 _ISSUER = Lazy(
     r"(?:(?:(?<![A-Za-z0-9/])|(?<=%2F))(?!(?:docker|libpod|cri|crio|containerd|container|image|layer|sha\d*|md5|git|commit|build|cache|tmp|pod|disk|uuid|dm|part)[_.~-])"
-    r"(?:[A-Za-z][A-Za-z0-9]{0,11}[_.~-]{1,2}){1,3}|\b(?:AC|SK|dapi|dkea|dose))\Z"
+    r"(?:[A-Za-z][A-Za-z0-9]{0,11}[_.~-]{1,2}){1,3}|\b(?:AC|SK|dapi))\Z"
 )
 _NAMED_BY_HASH = Lazy(r"[.-][a-z]")
 _IN_URL = Lazy(
