@@ -23,6 +23,7 @@ _TABLE: tuple[tuple[str, str], ...] = (
     ("-u --user", rf"\s(?:-u|--user)[\s=]{{1,3}}['\"]?[A-Za-z0-9._@-]{{1,100}}:(?!\d{{1,7}}(?:\s|$)){_V}"),
     ("ipmitool ipmi bmc-", rf"\b(?:ipmitool|ipmi[a-z-]{{1,20}}|bmc-[a-z]{{1,20}})\b{_MORE}\s-[Pp]\s{{0,3}}{_V}"),
     (":", r"(?m)^[\w.*-]{1,100}:(?:\d{1,5}|\*):[\w.*-]{1,60}:[\w.*-]{1,60}:()()([^\s:]{6,200})$"),
+    ("curl", rf"\bcurl\b{_MORE}\s-b\s{{0,3}}(?=[^\s]{{0,200}}=){_V}"),
     ("racadm", rf"\bracadm\b{_MORE}\s-p\s{{0,3}}{_V}"),
     ("redis-cli", rf"\bredis-cli\b{_MORE}\s(?:-a|--pass)\s{{0,3}}{_V}"),
     ("ldap", rf"\bldap[a-z]{{1,12}}\b{_MORE}\s-w\s{{0,3}}{_V}"),
