@@ -1,4 +1,4 @@
-"""Random words wherever they stand (`randomness`), shorter ones and hexadecimal ones behind a word that speaks of secrets or
+"""Random words anywhere (`randomness`), shorter ones and hexadecimal ones behind a word that announces a secret or
 as the value of a flag or variable.
 """
 
@@ -26,7 +26,9 @@ _VALUE = Lazy(r"(?:\s-{1,2}[A-Za-z][\w.-]{0,60}[ =]?|\b[A-Z][A-Z0-9_]{2,60}=)[\"
 _OF_HASH = Lazy(
     r"(?i)sha|md5|digest|hash|commit|rev|uuid|guid|build|version|checksum|crc|sum|addr|mask|etag|src|image|\bid"
 )
-_HEX = Lazy(r"(?:(?<![0-9a-f])(?:[0-9a-f]{10,64}[_.-]){0,2}[0-9a-f]{24,400}(?:_[0-9a-f]{8,64})?|(?<![0-9A-F])[0-9A-F]{24,400})(?![0-9A-Za-z])")
+_HEX = Lazy(
+    r"(?:(?<![0-9a-f])(?:[0-9a-f]{10,64}[_.-]){0,2}[0-9a-f]{24,400}(?:_[0-9a-f]{8,64})?|(?<![0-9A-F])[0-9A-F]{24,400})(?![0-9A-Za-z])"
+)
 _ISSUER = Lazy(
     r"(?:(?:(?<![A-Za-z0-9/])|(?<=%2F))(?!(?:docker|libpod|cri|crio|containerd|container|image|layer|sha\d*|md5|git|commit|build|cache|tmp|pod|disk|uuid|dm|part)[_.~-])"
     r"(?:[A-Za-z][A-Za-z0-9]{0,11}[_.~-]{1,2}){1,3}|\b(?:AC|SK|dapi))\Z"
@@ -36,7 +38,7 @@ _IN_URL = Lazy(
     r"(?:://[^\s/]{1,200}(?:/(?!blob|commit|sha|package|tree|raw|layer|dist|simple|pool|object|archive|file|resolve)[^\s/]{1,60}){0,3}|:\d{4,5})/\Z"
 )
 _NEXT = 160
-"""Signs behind a word that speaks of secrets."""
+"""Signs behind a word that announces a secret."""
 _SHORT = 12
 _ONE_CASE = 20
 
@@ -52,23 +54,23 @@ def random_words(text: str, tally: Tally) -> str:
             continue
         while n < len(near) and near[n] <= start:
             n += 1
-        told = n > 0 and start - near[n - 1] < _NEXT and _speaks_on(text[near[n - 1] : start])
-        told = told and not _VERSION.search(word)
-        where = [(start + a, start + b) for a, b in _parts(word, text, start, told=told)]
+        announced = n > 0 and start - near[n - 1] < _NEXT and _is_next(text[near[n - 1] : start])
+        announced = announced and not _VERSION.search(word)
+        where = [(start + a, start + b) for a, b in _parts(word, text, start, announced=announced)]
         place = mask(text, where, "random", tally, out, place)
     return "".join(out) + text[place:] if out else text
 
 
-def _speaks_on(between: str) -> bool:
-    """Whether what stands there is of one line, or the word is alone below it."""
+def _is_next(between: str) -> bool:
+    """Whether that is on one line, or the word is alone below it."""
     return "\n" not in between or (between.count("\n") == 1 and between.rstrip().endswith(":"))
 
 
-def _parts(word: str, text: str, start: int, *, told: bool) -> Iterator[tuple[int, int]]:
-    for a, b in random_parts(word, 4.0 if told else SURE, shortest=_SHORT if told else 16):
+def _parts(word: str, text: str, start: int, *, announced: bool) -> Iterator[tuple[int, int]]:
+    for a, b in random_parts(word, 4.0 if announced else SURE, shortest=_SHORT if announced else 16):
         part = word[a:b]
         one_case = part == part.lower() or part == part.upper()
-        if not told and one_case and (b - a < _ONE_CASE or "/" in word[:a]):
+        if not announced and one_case and (b - a < _ONE_CASE or "/" in word[:a]):
             continue
         if not word.startswith(("AAAA", "_Z")) and not _PUBLIC.search(text[max(0, start + a - 64) : start + a]):
             yield a, b
@@ -80,5 +82,5 @@ def _parts(word: str, text: str, start: int, *, told: bool) -> Iterator[tuple[in
             or _IN_URL.search(before)
             or (_ISSUER.search(before) and not _NAMED_BY_HASH.match(word[found.end() :]))
         )
-        if (told or (placed and len(found[0]) >= 32)) and not _PUBLIC.search(before):
+        if (announced or (placed and len(found[0]) >= 32)) and not _PUBLIC.search(before):
             yield found.span()

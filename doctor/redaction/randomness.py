@@ -20,7 +20,7 @@ FIRST = "^"
 SHARE = 1 / 6
 """Of a bit, in the table."""
 SURE = 14.0
-"""Bits from which on a word is random wherever it stands."""
+"""Bits from which on a word is random anywhere."""
 _RUN = Lazy(r"[A-Za-z0-9]+")
 _ALPHABETS = tuple(
     (Lazy(pattern), math.log2(size))
@@ -58,7 +58,7 @@ def bits(run: str) -> float:
 
 def random_parts(word: str, least: float = SURE, *, shortest: int = 16) -> Iterator[tuple[int, int]]:
     """Start and end of what is random in a word: runs of letters and digits, with one or two signs between them.
-    What is hexadecimal is as random in a hash: it is left out, unless it stands behind what is random."""
+    What is hexadecimal is as random in a hash: it is left out, unless it follows what is random."""
     parts: list[list[tuple[int, str, float]]] = [[]]
     end = 0
     for found in _RUN.finditer(word):

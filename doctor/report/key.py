@@ -35,7 +35,7 @@ _FILES = {
         ("host", r"(?mi)^(?:NodeName|SlurmctldHost|ControlMachine)=([A-Za-z][\w-]*\w)"),
     ),
 }
-"""Where a machine keeps names, and how they stand there."""
+"""Where a machine keeps names, and how they look there."""
 _VARIABLES = {
     "SLURM_JOB_ACCOUNT": "group", "SLURM_JOB_USER": "user", "SLURM_CLUSTER_NAME": "site", "SLURM_JOB_NAME": "project",
     "SLURMD_NODENAME": "host", "USER": "user", "LOGNAME": "user",
@@ -62,7 +62,7 @@ def own_names(system: System) -> Iterator[tuple[str, str]]:
 
 
 def teach(redactor: Redactor, names: Iterable[tuple[str, str]]) -> None:
-    """Names that are replaced wherever they stand; a word of the field is none."""
+    """Names that are replaced everywhere; a word of the field is none."""
     for kind, name in islice(dict.fromkeys(row for row in names if is_strange(row[1])), _MOST):
         redactor.know(kind, name)
 
