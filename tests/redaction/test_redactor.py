@@ -149,3 +149,8 @@ def test_names_of_the_machine_itself_are_known_and_words_of_the_field_are_not(tm
 def test_a_line_of_signs_below_a_long_word_is_no_secret() -> None:
     text = "export COMPILED_KERNEL_CACHE_FOLDER_2=abcdef0123\n----------\n"
     assert masked(text) == text
+
+
+def test_ssh_names_a_host_on_a_line_that_holds_nothing_else() -> None:
+    assert Redactor().text("Host key verification failed for a key\n") == "Host key verification failed for a key\n"
+    assert "krebsgang" not in Redactor().text("Host krebsgang\n  Port 22\n")
