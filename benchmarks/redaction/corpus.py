@@ -23,6 +23,8 @@ HALVES = (
     "fresh_four",
     "fresh_five",
     "fresh_six",
+    "fresh_seven",
+    "fresh_eight",
 )
 """Of a fresh set, each text (`NAME_texts`) holds names of several kinds (`hidden`), secrets, and facts to `keep`."""
 _SPLIT = HALVES[:3]

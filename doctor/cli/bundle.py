@@ -128,13 +128,13 @@ def scan(
     from doctor.bundle.scan import scan as look
     from doctor.cli.output import deliver
     from doctor.errors import ExitCode
+    from doctor.report.key import own_names
     from doctor.system.live import LiveSystem
 
-    accounts = [line.split(":") for line in (LiveSystem({}).read_text("etc/passwd").value or "").splitlines()]
-    users = [row[0] for row in accounts if len(row) > 5 and row[2].isdigit() and 1000 <= int(row[2]) < 65534]
+    names = [name for _, name in own_names(LiveSystem({}))]
     bundle = open_bundle(path)
     more = by_detect_secrets(bundle)
-    seen = [*(more or ()), *look(bundle, [*users, os.environ.get("USER", "").replace("root", ""), os.uname().nodename])]
+    seen = [*(more or ()), *look(bundle, [*names, os.uname().nodename])]
     if format_ == "json":
         data = {"schema": "doctor.scan/1", "detect_secrets": more is not None, "seen": [row._asdict() for row in seen]}
         deliver(json.dumps(data, indent=1) + "\n", None)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 if TYPE_CHECKING:
-    from doctor.redaction.redactor import Redactor
     from doctor.redaction.site import Site
 
 Hide = Annotated[
@@ -57,29 +56,26 @@ def without_names(text: str, site: Site | None) -> str:
     or that nobody redacts."""
     if site is None:
         return text
-    return _redactor(site).hidden(text)
+    from doctor.report.key import redactor_for
+
+    return redactor_for(site=site).hidden(text)
 
 
 def redacted(text: str, site: Site | None) -> str:
     """Output that quotes this machine, and that is redacted only where the site's options ask for it."""
     import json
 
+    from doctor.report.key import redactor_for
+
     if site is None:
         return text
-    redactor = _redactor(site)
+    redactor = redactor_for(site=site)
     if text.startswith("{"):
         data = json.loads(text)
         redactor.learn(data)
         return json.dumps(redactor.data(data), indent=1) + "\n"
     redactor.meet(text)
     return redactor.text(text)
-
-
-def _redactor(site: Site) -> Redactor:
-    from doctor.redaction import Redactor
-    from doctor.report.key import local_key
-
-    return Redactor(key=site.key or local_key(), site=site)
 
 
 def _words(option: str, given: Sequence[str] | None) -> tuple[str, ...]:

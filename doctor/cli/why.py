@@ -11,7 +11,6 @@ from doctor.cli.choices import Output, TextOrJson
 from doctor.cli.site_options import Domain, Hide, Key, redacted, site_of, without_names
 
 if TYPE_CHECKING:
-    from doctor.redaction import Redactor
     from doctor.redaction.site import Site
     from doctor.why.prove import Side
     from doctor.why.runs import Limits
@@ -88,6 +87,7 @@ def _compare(
     from doctor.engine.registry import for_comparing
     from doctor.errors import ExitCode
     from doctor.knowledge import Knowledge
+    from doctor.report.key import redactor_for
     from doctor.sides import is_live, key_mark, report
     from doctor.why import text
     from doctor.why.boxes import box_options, is_box
@@ -99,7 +99,7 @@ def _compare(
     good, bad = (report(name, site, more) for name in names)
     said = read(symptom, is_here=is_live(names[1]) and not is_box(names[1]))
     same_names = marks[0] is not None and marks[0] == marks[1]
-    options = box_options(names, _redactor(site).data) if all(map(is_box, names)) else ()
+    options = box_options(names, redactor_for(site=site).data) if all(map(is_box, names)) else ()
     found = ask(good, bad, Knowledge(), said, same_names=same_names, options=options)
     found = replace(found, keys_differ=None not in marks and marks[0] != marks[1])
     as_json = json.dumps(text.as_data(found, names), indent=2) + "\n" if format_ == "json" else ""
@@ -124,12 +124,13 @@ def _prove(
 
     from doctor.cli.output import deliver, tell
     from doctor.errors import ExitCode
+    from doctor.report.key import redactor_for
     from doctor.why.prove import prove
 
     good, bad = (_side(*row) for row in zip(names, variables, folders, strict=True))
     proof = prove(good, bad, command, limits, tell)
     if format_ == "json":
-        redactor = _redactor(site)
+        redactor = redactor_for(site=site)
         redactor.learn({"environment": {**bad.variables(), **good.variables()}})
         data = proof.as_data(names, redactor.data)
         deliver(json.dumps(data, indent=2) + "\n", output)
@@ -138,13 +139,6 @@ def _prove(
     if proof.interrupted:
         return ExitCode.INTERRUPTED
     return ExitCode.FINDINGS if proof.minimal else ExitCode.UNJUDGED
-
-
-def _redactor(site: Site | None) -> Redactor:
-    from doctor.redaction import Redactor
-    from doctor.report.key import local_key
-
-    return Redactor(key=site.key if site and site.key else local_key(), site=site)
 
 
 def _side(name: str, variables: Path | None, folder: Path | None) -> Side:

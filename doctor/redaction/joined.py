@@ -12,7 +12,8 @@ from collections.abc import Callable
 
 from doctor.redaction.known import may_be_plain
 from doctor.redaction.lazy import Lazy
-from doctor.redaction.names import changes, is_mixed, is_path, is_secret_name, is_strong_name
+from doctor.redaction.names import is_mixed, is_path, is_secret_name, is_strong_name
+from doctor.redaction.randomness import bits
 from doctor.redaction.tally import MASK, Tally
 
 Masked = Callable[[str], str]
@@ -27,10 +28,12 @@ _CALLED = Lazy(
     r"(?i)(?:^|[\s\"'>])(?:(?:enter|your|the|new|current|type|paste)\s+){0,3}((?:(?:api|access|secret|private|auth|license|security|account"
     r"|root|admin|user|database|vault|recovery|unseal)[ _-]){0,3}(?:key|token|password|passphrase|secret|pin|code)(?: for \S{1,60})?)[\"']?\s{0,3}(?:[:=]|is:?|:=)?[ \t]*\Z"
 )
-_NAMED = Lazy(r"(?:^|[\s{,])[\"']?(-{0,2}[A-Za-z_][A-Za-z0-9_.-]{1,80})[\"']?[ \t]*([:=]?)[ \t]*\Z")
+_PRINTS = Lazy(r"(?:echo|printenv|print|cat|get)\s[^\n]*\Z")
+_NAMED = Lazy(r"(?:^|[\s{,$/])[\"']?(-{0,2}[A-Za-z_][A-Za-z0-9_.-]{1,80})[\"']?[ \t]*([:=]?)[ \t]*\Z")
 _HERE = Lazy(r"(?i)<<-?[ \t]{0,3}[\"']?(\w{1,30})[\"']?")
 _READS = Lazy(r"(?i)stdin|login|passw|chpasswd|token|secret|cryptsetup|kinit|vault")
 _PROMPT = Lazy(r".*[$#>%]")
+_ASSIGNED = Lazy(r"[A-Za-z_][\w.-]{0,60}=[^=]")
 _MOST_LINES = 40
 _BODY_LINES = 8
 _PARTS = Lazy(r"[A-Za-z0-9]+")
@@ -135,13 +138,13 @@ def _wrapped(lines: list[str], number: int, masked: Masked) -> int:
 def _continues(line: str) -> bool:
     """Whether a line is nothing but the rest of a token."""
     word = line.strip()
-    if not _TOKEN.fullmatch(word) or is_path(word):
+    if not _TOKEN.fullmatch(word) or is_path(word) or _ASSIGNED.match(word):
         return False
     parts = _PARTS.findall(word)
     longest = max(map(len, parts), default=0)
     if len(parts) > 1 and longest < _RANDOM_PART and any(_PLAIN_PART.fullmatch(part) for part in parts):
         return False  # a file's name
-    return (len(word) > 5 and changes(word) > 0.4) or (is_mixed(word) and not may_be_plain(word))
+    return (len(word) > 5 and bits("".join(parts)) > 0) or (is_mixed(word) and not may_be_plain(word))
 
 
 def _is_named(lines: list[str], number: int, word: str) -> bool:
@@ -158,7 +161,7 @@ def _is_named(lines: list[str], number: int, word: str) -> bool:
     named = _NAMED.search(before)
     if not named or not is_secret_name(named[1].lstrip("-")) or not is_strong_name(named[1]):
         return False
-    flag = named[1].startswith("--")
+    flag = named[1].startswith("--") or bool(_PRINTS.search(before))
     if not named[2] and not flag and before.strip(" \t\"'") != named[1]:
         return False  # the last word of a sentence, or a value
     return _is_value(word, strong=bool(named[2]) or flag)
@@ -171,6 +174,6 @@ def _is_value(word: str, *, strong: bool) -> bool:
         or _PROMPT.fullmatch(word)
     ):
         return False
-    if is_path(word) or len(word) < 6 or ("=" in word.rstrip("=") and not is_mixed(word)):
+    if is_path(word) or len(word) < 6 or _ASSIGNED.match(word):
         return False
     return not may_be_plain(word) or (strong and is_mixed(word) and "." not in word)

@@ -30,8 +30,8 @@ _TOKEN = re.compile(r"<(\w+)>|\.\.\.|[_#*~^$]|\\.|[^<._#*~^$\\]+|.")
 _FORMS = r"""
 uid=#(<user>) ¦ gid=#(<group>) ¦ groups=#(<group>) ¦ ,#(<group>) ¦ ^<user>:x:<uid>:#:<gecos>:/ ¦ ^<group>:x:#:<users> ¦ ^<ip>_<host>
 <mode>_#_<user>_*_ ¦ <mode>_#_*_<group>_ ¦ <mode>_<user>/*_#_ ¦ <mode>_*/<group>_#_ ¦ ^<user>_#_<dec>_<dec>_# ¦ ^<user>+_#_<dec>_<dec>_
-^<user>_pts/#_ ¦ <user> : TTY= ¦ Accepted * for <user> from ¦ Failed * for <user> from ¦  user ~<user>(uid
-Linux <host> #.#...# ¦ ^<date> <host> *:_ ¦ ^<date>_<host> *[#]:_ ¦ ^<host>,<ip>_<key> ¦ ^Host_<host>$ ¦ ^User_<user>$ ¦ [<user>@#-#-#T
+<user>_pts/#_ ¦ ^<host>:~ <user>\$ ¦ Syncing run <project> to <group>/<project>$ ¦ <user> is not in the sudoers ¦ @<host> <project>]\$ ¦ <user> : TTY= ¦ Accepted * for <user> from ¦ Failed * for <user> from ¦  user ~<user>(uid
+Linux <host> #.#...# ¦ ^<date> <host> *:_ ¦ ^<date>_<host> *[#]:_ ¦ ^<host>,<ip>_<key> ¦ ^Host_<host>\n ¦ ^User_<user>$ ¦ [<user>@#-#-#T
 <user> at <host> in ~ ¦ Node:_<host>/ ¦ <person>~ <*@*> ¦ \#SBATCH_...-A_<group>$ ¦ srun: error: <host>: task
 """
 

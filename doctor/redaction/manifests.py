@@ -13,7 +13,7 @@ _MEMBER = Lazy(r"(:\s{0,4}\\{0,7}\")([^\"\\\n]{1,100000})")
 
 
 def of_kubernetes(text: str, tally: Tally) -> str:
-    if not _KIND.search(text):
+    if "stringData" not in text and not _KIND.search(text):
         return text
     text = _YAML.sub(lambda m: m[0][: m.start(2) - m.start()] + _rows(m[2], tally), text)
     return _JSON.sub(lambda m: m[1] + _MEMBER.sub(lambda v: v[1] + tally.hit("kubernetes", v[2]), m[2]) + "}", text)

@@ -2,19 +2,15 @@
 
 >>> is_secret_name("clientSecret"), is_secret_name("eos_token"), is_secret_name("SSH_AUTH_SOCK")
 (True, False, False)
->>> is_opaque("Zq8vT3kP0sLw9Yb2Rf6Xc"), is_opaque("meta-llama/Llama-3-8B-Instruct")
-(True, False)
 """
 
 # ruff: noqa: E501 -- patterns
 from __future__ import annotations
 
-import itertools
-import math
-from collections import Counter
 from functools import lru_cache
 
 from doctor.redaction.lazy import Lazy
+from doctor.redaction.randomness import is_random
 
 _CAMEL = Lazy(r"(?<=[a-z0-9])(?=[A-Z])")
 _OF = (
@@ -65,8 +61,6 @@ _PATH = Lazy(
     r"(?:/[\w.@+-]{1,80}){1,20}/?(?::r[ow])?|\.{1,2}/[\w./@+-]{1,300}|[A-Za-z]:\\[\w.\\ -]{1,300}"
 )
 _HEX_LIST = Lazy(r"(?:[0-9A-Fa-f]{2}:){5,}[0-9A-Fa-f]{0,2}")
-_OPAQUE = Lazy(r"[A-Za-z0-9+/_=~.-]{16,512}")
-_RUNS = Lazy(r"[A-Za-z0-9]{10,}")
 _DASHED = Lazy(r"(?=[^\d]{0,40}\d)[A-Za-z0-9]{4,8}(?:-[A-Za-z0-9]{4,8}){2,9}")
 _LONG_HEX = Lazy(r"(?:[0-9a-f]{24,}|[0-9A-F]{24,})")
 
@@ -121,7 +115,7 @@ def holds(name: str, value: str, *, variable: bool = False) -> bool:
         return not is_path(value)
     if name.upper() == "PWD":  # of ODBC, where it is no folder
         return not value.startswith(("/", "\\", "~", ".")) and not is_path(value)
-    return is_opaque(value) or bool(_LONG_HEX.fullmatch(value)) or bool(_DASHED.fullmatch(value))
+    return is_random(value, 8.0) or bool(_LONG_HEX.fullmatch(value)) or bool(_DASHED.fullmatch(value))
 
 
 def is_mixed(value: str) -> bool:
@@ -132,28 +126,3 @@ def is_mixed(value: str) -> bool:
 def is_path(value: str) -> bool:
     """Whether a whole value names a file."""
     return bool(_PATH.fullmatch(value))
-
-
-@lru_cache(maxsize=4096)
-def is_opaque(value: str) -> bool:
-    """Whether a whole value looks random: letters of both cases and digits that change often, without words."""
-    if value.startswith(("GPU-", "MIG-", "/", "./", "sha256-", "sha512-", "gfx")) or not _OPAQUE.fullmatch(value):
-        return False
-    if value.count("/") > 3 or value.count(".") > 2 or value.count("_") > 3 or value.count("-") > 4:
-        return False
-    runs = _RUNS.made.findall(value)
-    joined = "".join(runs)
-    if not runs or len(joined) < 0.6 * len(value):
-        return False
-    kinds = sum(any(test(c) for c in joined) for test in (str.isdigit, str.islower, str.isupper))
-    share = [n / len(value) for n in Counter(value).values()]
-    entropy = -sum(p * math.log2(p) for p in share)
-    return kinds == 3 and entropy >= min(3.6, 0.82 * math.log2(len(value))) and changes(joined) >= 0.3
-
-
-def changes(text: str) -> float:
-    """How often the kind of sign (small, capital, digit) changes, of 1; 0.62 is expected of random ones, words that
-    begin with a capital count once."""
-    kinds = ["d" if c.isdigit() else "u" if c.isupper() else "l" for c in text]
-    pairs = list(itertools.pairwise(kinds))
-    return sum(a != b and (a, b) != ("u", "l") for a, b in pairs) / max(1, len(pairs)) * 1.25

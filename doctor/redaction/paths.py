@@ -63,6 +63,8 @@ def _strange(parts: Sequence[str]) -> Iterator[tuple[str, str]]:
     for part in parts:
         if part in _STOPS and part.endswith(("-packages", "include", "csrc", "pkgs", "overlay2", "blobs", "snapshots")):
             return
+        if parts[0] == "tmp" and _FILE.fullmatch(part):
+            return  # a program's own
         stem = part.lstrip(".").partition(".")[0]
         if is_strange(stem) and stem.count("_") < 2 and stem[:1].isalpha():
             yield "project", stem

@@ -6,7 +6,7 @@ from __future__ import annotations
 from doctor.redaction.lazy import Lazy
 
 HOME = Lazy(r"(?<![\w.-])((?:home|Users|export/home|data/home)[/\\])([^./\\\s:'\",;\0][^/\\\s:'\",;\0]{0,63})")
-MAIL = Lazy(r"(?<![\w.+-])[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,64}(?:\.[A-Za-z0-9-]{1,64}){1,6}(?![\w-])")
+MAIL = Lazy(r"(?<![\w.+-])[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,64}\.){1,6}[A-Za-z][A-Za-z0-9-]{1,63}(?![\w-])")
 MAIL_IN_URL = Lazy(r"(?<![\w.%+-])([A-Za-z0-9._+-]{1,64})%40([A-Za-z0-9-]{1,64}(?:\.[A-Za-z0-9-]{1,64}){1,6})")
 PUBLIC = ("localdomain", "amazonaws.com", "internal", "cluster.local", "in-addr.arpa")
 UNITS = (".service", ".socket", ".timer", ".mount", ".slice", ".scope", ".target", ".device", ".path")

@@ -7,7 +7,8 @@ import re
 from typing import NamedTuple
 
 from doctor.redaction.lazy import Lazy
-from doctor.redaction.names import holds, is_mixed, is_opaque, is_path, is_secret_name, is_strong_name
+from doctor.redaction.names import holds, is_mixed, is_path, is_secret_name, is_strong_name
+from doctor.redaction.randomness import is_random
 from doctor.redaction.tally import MASK, Tally
 from doctor.redaction.values import closing, spans
 
@@ -15,7 +16,7 @@ NAMED = r"[A-Za-z_][A-Za-z0-9_.-]{1,80}"
 _QUOTE = r"\\{0,15}[\"'`]"
 KEYWORD = Lazy(
     r"secret|passw|passphrase|pass|token|p[sw]?wd|pw|psk|cred|cookie|auth|key|dsn|pat|jwt|bearer|sig|webhook|session|conn"
-    r"|csrf|xsrf|otp|mfa|salt|pepper|sasl|pin|url|seed|license|code|community|identified"
+    r"|csrf|xsrf|otp|mfa|salt|pepper|sasl|pin|url|seed|license|code|community|identified|login|net use|stringdata|[\w.] / "
 )
 """Each name that `names.holds` takes for a secret's has one of these in it, in small letters."""
 _SIGN = Lazy(rf"([A-Za-z0-9_.-]{{0,80}})({_QUOTE}\]?)?([ \t]{{0,40}}(?:=>|:=|\?=|=|::(?=[ \t])|:)[ \t]{{0,40}})(?!=)")
@@ -34,7 +35,7 @@ _OF = Lazy(
     r"|shared|master|license|client|session|signing|service|personal access|pre-?shared|recovery|database|root|admin|user|the|das|munge|routing|wifi|wireguard)\Z"
 )
 _BEHIND = Lazy(
-    r"(?i)((?:secret_access_key|token|password|passwd|secret|api_?key|auth_?key|requirepass|masterauth|(?:bind|root)_?pw"
+    r"(?i)((?:secret_access_key|token|password|passwd|passphrase|secret|api_?key|auth_?key|requirepass|masterauth|(?:bind|root)_?pw"
     r"|identified by|(?:password|passphrase|token|secret) is|r[ow]community6?)[ \t]{1,3}\\{0,7}[\"']?)"
     r"([^\s\"'\\=:;,()\[\]{}<>-][^\s\"'\\;,<>]{5,500})"
 )
@@ -42,28 +43,21 @@ _WORD_LIKE = Lazy(
     r"[A-Za-z]{1,30}[.:!?]?|[a-z]+(?:[-_/.][a-z]+){1,6}|\d{1,6}|v?(?:\d+:)?\d+(?:\.\d+){1,4}(?:[-+~.][\w.+~-]*)?|\d+:\d.*"
 )
 _VARIABLE = Lazy(r"[A-Za-z_]\w*=")
+_ARGUMENT = Lazy(r"\s(?:[A-Za-z_][\w.-]{0,60}=|--?[a-z])")
 _XML = Lazy(rf"<({NAMED})(?:\s[^<>\n]{{0,200}})?>([^<>\n]{{1,4000}})</")
 _PAIR = Lazy(
     rf"(?i)({_QUOTE})?\b(name|key|variable|parameter(?:key|name)|property)({_QUOTE})?(\s{{0,4}}[:=>]\s{{0,4}}{_QUOTE}?)({NAMED})"
     rf"({_QUOTE}|</name>)?([,;\s\\n]{{0,60}}(?:-\s)?{_QUOTE}?<?(?:parameter)?value{_QUOTE}?\s{{0,4}}[:=>]\s{{0,4}})"
 )
-_PAIR_TURNED = Lazy(
-    rf"(?i)(value{_QUOTE}?\s{{0,4}}[:=]\s{{0,4}}({_QUOTE}))((?:(?!\2)[^\n]){{1,2000}})(\2[,;\s]{{1,40}}{_QUOTE}?(?:name|key){_QUOTE}?"
-    rf"\s{{0,4}}[:=]\s{{0,4}}{_QUOTE}?)({NAMED})"
-)
 _URL = Lazy(r"(?i)(?<![a-z0-9+.-])([a-z][a-z0-9+.-]{0,20}:(?:\\{0,3}/){2})([^\s\"'<>`]{1,1000})")
-_TABLE = Lazy(rf"(?m)(\|\s{{0,40}}({NAMED})\s{{0,60}}\|\s{{0,10}})([^|\n]{{1,300}}?)(?=\s{{0,200}}\|)")
-_QUERY = Lazy(
-    r"([?&](?:key|code|sid|sig|k|t|auth|pass|pw|p|signature|X-Amz-(?:Signature|Credential|Security-Token)|X-Goog-Signature|x-goog-credential)=)([^\s&\"'<>#\\]{8,4000})"
-)
-_BEARER = Lazy(
-    r"(?i)\b((?:bearer|basic|negotiate|ntlm|apikey|token)[ \t]+)((?=[^\s\"',;]{0,80}[\d=+/])[A-Za-z0-9+/_.~=:-]{12,4000})"
-)
-_NETRC = Lazy(
-    r"(?i)\b((?:machine\s+\S{1,200}|default)(?:\s+(?:login|account|port)\s+\S{1,200}){0,3}\s+password\s+)(\"[^\"\n]{1,300}\"|\S{1,500})"
+_LOGIN_AT = Lazy(
+    r"(?<![\w/:.@-])(?!(?:mailto|acct|sip|xmpp|from|to|cc|image):)((?://)?[A-Za-z][\w.;-]{0,60}:)(?=[^\s@]{0,60}\d)([^\s:@/\"'<>]{6,200})@(?!sha\d)(?=[\[A-Za-z0-9])"
 )
 _COLUMN = Lazy(rf"(?m)^([ \t]{{0,20}}({NAMED})[ \t]{{2,40}})(\S{{6,300}})[ \t]{{0,20}}$")
-_LOGIN = Lazy(r"(?i)\b(login\s+\S{1,200}\s+password\s+)(\S{1,500})")
+_LOGIN = Lazy(
+    r"(?i)\b(login\s+\S{1,200}\s+password\s+|(?:login|user(?:name)?|credentials|ssh|log ?in)\b(?: with| as)?[: ]{1,2}[\w.@-]{2,40} ?/ ?|\snet use\s[^\n]{0,200}/user:\S{1,80} {1,3})"
+    r"((?=\S{0,40}[\d#!@$%&*?])[^\s/,;)]{6,500})"
+)
 
 
 def mask(text: str, where: list[tuple[int, int]], kind: str, tally: Tally, out: list[str], place: int) -> int:
@@ -166,7 +160,10 @@ def _element(text: str, named: _Named) -> list[tuple[int, int]]:
         slashes -= 1
     end = closing(text, named.end, quote, named.start - 1 - slashes)
     inner = text[named.end : end] if end > named.end else "\n"
-    return [] if "\n" in inner or "&" in inner else [(named.end, end)]
+    if "\n" in inner or "&" in inner:
+        return []
+    another = _ARGUMENT.search(inner)  # of a kernel's command line, say
+    return [(named.end, named.end + another.start() if another else end)]
 
 
 def spaced(text: str, tally: Tally) -> str:
@@ -181,8 +178,6 @@ def spaced(text: str, tally: Tally) -> str:
         if found.start() >= place and kept:
             place = mask(text, kept, "named", tally, out, place)
     text = "".join(out) + text[place:] if out else text
-    if "|" in text:
-        text = _TABLE.sub(lambda m: m[1] + tally.hit("named", m[3]) if holds(m[2], m[3]) else m[0], text)
 
     def behind(found: re.Match[str]) -> str:
         value = found[2]
@@ -207,14 +202,14 @@ def flags(text: str, tally: Tally) -> str:
         name = found[1].strip("/:") if found[1][0] == "/" else found[1]
         name = "password" if name == "p" else name
         where = spans(text, found.end(), at_line_start=False, sign=" ")
-        kept = [(s, e) for s, e in where if holds(name, text[s:e]) or (name[0] == "-" and is_opaque(text[s:e]))]
+        kept = [(s, e) for s, e in where if holds(name, text[s:e]) or (name[0] == "-" and is_random(text[s:e]))]
         if kept:
             place = mask(text, kept, "flag", tally, out, place)
     return "".join(out) + text[place:] if out else text
 
 
 def pairs(text: str, tally: Tally) -> str:
-    """`{"name": "DB_PASSWORD", "value": "..."}`, in either order, in JSON, YAML, HCL and XML."""
+    """`{"name": "DB_PASSWORD", "value": "..."}`, in JSON, YAML, HCL and XML."""
     out: list[str] = []
     place = 0
     for found in _PAIR.made.finditer(text):
@@ -222,10 +217,7 @@ def pairs(text: str, tally: Tally) -> str:
         kept = [(s, e) for s, e in where if holds(found[5], text[s:e], variable=True)]
         if found.start() >= place and kept:
             place = mask(text, kept, "named", tally, out, place)
-    text = "".join(out) + text[place:] if out else text
-    return _PAIR_TURNED.sub(
-        lambda m: m[1] + tally.hit("named", m[3]) + m[4] + m[5] if holds(m[5], m[3], variable=True) else m[0], text
-    )
+    return "".join(out) + text[place:] if out else text
 
 
 def xml(text: str, tally: Tally) -> str:
@@ -236,9 +228,13 @@ def xml(text: str, tally: Tally) -> str:
 
 
 def urls(text: str, tally: Tally) -> str:
-    """Credentials before a host, and keys in a query."""
-    text = _URL.sub(lambda m: _url(m, tally), text)
-    return _QUERY.sub(lambda m: m[1] + (tally.hit("url", m[2]) if not m[2].startswith(MASK[:-1]) else m[2]), text)
+    """Credentials before a host."""
+    return _URL.sub(lambda m: _url(m, tally), text)
+
+
+def accounts(text: str, tally: Tally) -> str:
+    """`me:secret@host` without a scheme."""
+    return _LOGIN_AT.sub(lambda m: m[1] + (tally.hit("url", m[2]) if is_mixed(m[2]) else m[2]) + "@", text)
 
 
 def _url(found: re.Match[str], tally: Tally) -> str:
@@ -253,17 +249,6 @@ def _url(found: re.Match[str], tally: Tally) -> str:
         return found[0]
     _, colon, password = user.partition(":")
     return found[1] + tally.hit("url", password if colon else user) + rest[at:]
-
-
-def bearers(text: str, tally: Tally) -> str:
-    """`Bearer …`, `Basic …` without the header's name."""
-
-    def masked(found: re.Match[str]) -> str:
-        if found.string[found.start() - 1 : found.start()] == "/" or _VARIABLE.match(found[2]):
-            return found[0]  # the end of a path, and what follows it
-        return found[1] + tally.hit("header", found[2])
-
-    return _BEARER.sub(masked, text)
 
 
 def _end_of_header(text: str, named: _Named) -> int:
@@ -282,7 +267,6 @@ def _end_of_header(text: str, named: _Named) -> int:
 
 def logins(text: str, tally: Tally) -> str:
     """netrc and its like."""
-    text = _NETRC.sub(lambda m: m[1] + tally.hit("password", m[2]), text)
     if "  " in text or "\t" in text:
         text = _COLUMN.sub(
             lambda m: m[1] + tally.hit("column", m[3]) if is_mixed(m[3]) and holds(m[2], m[3]) else m[0], text

@@ -13,19 +13,19 @@ import re
 from collections import Counter
 from functools import partial
 
-from doctor.redaction import places, random_words
-from doctor.redaction.connections import connections
+from doctor.redaction import places
 from doctor.redaction.encoded import encoded
 from doctor.redaction.joined import behind_backslashes, over_lines
 from doctor.redaction.lazy import Lazy
 from doctor.redaction.manifests import of_kubernetes
-from doctor.redaction.names import holds, is_opaque, is_secret_name
-from doctor.redaction.printed import printed
-from doctor.redaction.shapes import SHAPES, headless, without
+from doctor.redaction.names import holds, is_secret_name
+from doctor.redaction.random_words import random_words
+from doctor.redaction.randomness import is_random
+from doctor.redaction.shapes import SHAPES, without
 from doctor.redaction.tally import MASK, Tally
 from doctor.redaction.tools import arguments
 
-__all__ = ["MASK", "is_opaque", "is_secret_name", "masked", "masking", "variable"]
+__all__ = ["MASK", "is_secret_name", "masked", "masking", "variable"]
 
 _NAME = Lazy(places.NAMED)
 _PARTS = 20_000
@@ -66,7 +66,7 @@ def _holds_one(text: str, depth: int) -> bool:
 def variable(name: str, value: str, tally: Tally | Counter[str] | None = None) -> str:
     """The value of an environment variable, as it may be seen."""
     tally = tally if isinstance(tally, Tally) else Tally(tally)
-    if holds(name, value, variable=True) or is_opaque(value):
+    if holds(name, value, variable=True) or is_random(value):
         return tally.hit("variable", value)
     alone = masking(value, tally)
     if alone != value or not value.strip():
@@ -102,20 +102,15 @@ def _plain(text: str, tally: Tally) -> str:
             if hint in text:
                 text = without(text, shape, tally)
                 break
-    if "PRIVATE KEY" in text and "END" in text:
-        text = headless(text, tally)
     if "@" in text or "?" in text:
         if ":/" in text or ":\\" in text or "?" in text:
             text = places.urls(text, tally)
-        text = connections(text, tally)
+        text = places.accounts(text, tally)
     low = text.lower()
-    if "bearer" in low or "basic" in low or "negotiate" in low or "token" in low:
-        text = places.bearers(text, tally)
     if not places.KEYWORD.search(low):
         return _rest(text, tally)
-    if "login" in low or "password" in low:
-        text = places.logins(text, tally)
-    if "kind" in low and "Secret" in text:
+    text = places.logins(text, tally)
+    if "stringData" in text or ("kind" in low and "Secret" in text):
         text = of_kubernetes(text, tally)
     if "value" in low:
         text = places.pairs(text, tally)
@@ -129,15 +124,8 @@ def _plain(text: str, tally: Tally) -> str:
 
 
 def _rest(text: str, tally: Tally) -> str:
-    if "=" in text:
-        text = random_words.opaque(text, tally)
-    if "\n" in text or "\\n" in text or text.count(":") > 3:
-        text = printed(text, tally)
     if "-" in text or "/p" in text:
         text = places.flags(text, tally)
-        text = random_words.short_flags(text, tally)
-    if "_" in text or "-" in text:
-        text = random_words.issued(text, tally)
-    if len(text) > 20:
-        text = random_words.near(text, tally)
-    return arguments(text, tally) if " " in text else text
+    if len(text) > 15:
+        text = random_words(text, tally)
+    return arguments(text, tally)

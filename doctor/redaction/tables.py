@@ -50,11 +50,12 @@ _RULE = Lazy(r"[\s|+│=_─-]+")
 
 
 class _Header(NamedTuple):
-    """The titles with their places, what each column names, and the sign between columns."""
+    """The titles with their places, what each column names, the sign between columns, and whether all titles are known."""
 
     titles: tuple[tuple[str, int, int], ...]
     kinds: tuple[str, ...]
     sign: str
+    known: bool
 
 
 def cells(text: str) -> Iterator[tuple[str, str]]:
@@ -95,7 +96,7 @@ def _header(line: str) -> _Header | None:
     ):
         return None
     kinds = [_COLUMNS.get(t, "") if t != "name" or names & _NAME_OF_JOB else "" for t, _, _ in titles]
-    return _Header(tuple(titles), tuple(kinds), sign) if any(kinds) else None
+    return _Header(tuple(titles), tuple(kinds), sign, known == len(titles)) if any(kinds) else None
 
 
 def _row(line: str, header: _Header) -> list[str]:
@@ -106,6 +107,8 @@ def _row(line: str, header: _Header) -> list[str]:
         parts = [p.strip() for p in line.strip("|").split(header.sign)]
         return parts if len(parts) == width else []
     words = [(w[0], *w.span()) for w in _WORD.made.finditer(line) if w[0].strip(_EDGE)]
+    if header.known and len(words) == width:
+        return [word for word, _, _ in words]
     out = [next((w for w, s, e in words if s == start or e == end), "") for _, start, end in header.titles]
     if sum(map(bool, out)) * 2 >= width + 1:
         under = [[w for w, s, e in words if s < end and e > start] for _, start, end in header.titles]

@@ -10,10 +10,9 @@ from doctor.blas.predict import Library, Prediction, visible_archs
 from doctor.facts.gemm import GemmProof
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding
-from doctor.redaction import Redactor
 from doctor.redaction.site import Site
 from doctor.report.bench import finding_lines
-from doctor.report.key import local_key
+from doctor.report.key import redactor_for
 from doctor.report.words import plural
 
 _NAMED = {
@@ -72,7 +71,7 @@ def data(
 
 def render(data: dict[str, Any], *, redacted: bool = False, site: Site | None = None) -> str:
     """As JSON, redacted; the ids of a bundle are pseudonyms already where `redacted`."""
-    redactor = Redactor(key=None if redacted else local_key(), remember=True, site=site)
+    redactor = redactor_for(site=site, redacted=redacted)
     redactor.learn(data)
     kept = {key: data[key] for key in ("schema",)}
     return json.dumps({**redactor.again(redactor.data(data)), **kept}, indent=2, ensure_ascii=True) + "\n"

@@ -129,10 +129,9 @@ def rows(report: Report) -> list[dict[str, object]]:
 
 def redacted(report: Report) -> list[dict[str, object]]:
     """`rows` without names, ids and secrets of this machine."""
-    from doctor.redaction import Redactor
-    from doctor.report.key import key_of
+    from doctor.report.key import redactor_for
 
-    redactor = Redactor(key=key_of(report), remember=True)
+    redactor = redactor_for(report)
     redactor.learn(report.model_dump(mode="json", by_alias=True))
     masked: list[dict[str, object]] = redactor.again(redactor.data(rows(report)))
     return masked

@@ -12,9 +12,8 @@ from typing import Any
 
 from doctor.facts import Snapshot, State
 from doctor.findings import Report
-from doctor.redaction import Redactor
 from doctor.redaction.site import Site
-from doctor.report.key import key_of
+from doctor.report.key import redactor_for
 from doctor.report.words import clean, plural
 
 SHOWN = 12
@@ -37,7 +36,7 @@ def as_data(
         "findings": [{"rule": f.rule, "severity": f.severity.value, "basis": f.basis} for f in report.findings],
         "near": [{"rule": rule, "knows": list(knows), "lacks": list(lacks)} for rule, knows, lacks in near],
     }
-    redactor = Redactor(key=key_of(report), site=site, remember=True)
+    redactor = redactor_for(report, site)
     redactor.learn(report.model_dump(mode="json", by_alias=True))
     return {"schema": "doctor.why/1", **redactor.again(redactor.data(data))}
 

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 _CHANCE = random.Random(4)
 _HEX = "0123456789abcdef"
+_LOWER = string.ascii_lowercase + string.digits
 _UPPER = string.ascii_uppercase + string.digits
 _URLSAFE = string.ascii_letters + string.digits + "-_"
 _BASE64 = string.ascii_letters + string.digits + "+/"
@@ -56,7 +57,7 @@ SHAPED = {
     "crypt": "$6$" + some(12) + "$" + some(86), "yescrypt": "$y$j9T$" + some(22) + "$" + some(43), "apr1": "$apr1$" + some(8) + "$" + some(22), "bcrypt": "$2b$12$" + some(53), "ldap hash": "{SSHA}" + some(32),
     "dynatrace": "dt0c01." + some(24, _UPPER) + "." + some(64, _UPPER), "snyk": "snyk_uat." + some(8, _HEX) + "." + some(60), "scaleway": "SCW" + some(17, _UPPER), "octopus": "API-" + some(26, _UPPER), "flutterwave": "FLWSECK-" + some(32, _HEX) + "-X",
     "harness": "pat." + some(22) + "." + some(24, _HEX) + "." + some(20), "azure ai": some(52) + "JQQJ99BACACYeBjFXJ3w3AAA" + some(6), "sourcegraph": "sgp_" + some(16, _HEX) + "_" + some(40, _HEX), "mapbox": "sk.eyJ" + some(60) + "." + some(22),
-    "aws session": "IQoJb3JpZ2luX2Vj" + some(200), "gcs": "GOOG1E" + some(55, _UPPER), "baidu": "bce-v3/ALTAK-" + some(21) + "/" + some(40, _HEX), "volcengine": "AKLT" + some(43), "swarm": "SWMTKN-1-" + some(50, _HEX) + "-" + some(25, _HEX),
+    "aws session": "IQoJb3JpZ2luX2Vj" + some(200), "gcs": "GOOG1E" + some(55, _UPPER), "baidu": "bce-v3/ALTAK-" + some(21) + "/" + some(40, _HEX), "volcengine": "AKLT" + some(43), "swarm": "SWMTKN-1-" + some(50, _LOWER) + "-" + some(25, _LOWER),
     "swarm unlock": "SWMKEY-1-" + some(43), "infisical": "st." + some(24, _HEX) + "." + some(32, _HEX) + "." + some(32, _HEX), "kaggle": "KGAT_" + some(32, _HEX), "langchain": "ls__" + some(32, _HEX), "elevenlabs": "sk_" + some(48, _HEX),
     "aiven": "AVNS_" + some(19), "nebius": "v1.CmQK" + some(140) + "." + some(60), "cloudflare tunnel": "eyJhIjoi" + some(120), "readme": "rdme_" + some(70, _HEX), "intra42": "s-s4t2ud-" + some(64, _HEX), "maxmind": some(6) + "_" + some(29) + "_mmk",
 }  # fmt: skip

@@ -18,6 +18,8 @@ _MOST = {
     "fresh_four": (0.03, 0.06),
     "fresh_five": (0.07, 0.05),
     "fresh_six": (0.0, 0.19),
+    "fresh_seven": (0.04, 0.15),
+    "fresh_eight": (0.03, 0.1),
 }
 """Shares of secrets and of identities; of facts one in a hundred."""
 

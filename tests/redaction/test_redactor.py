@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from doctor.redaction import Redactor
 from doctor.redaction.secrets import is_secret_name, masked
+from doctor.report.key import own_names, teach
+from doctor.system.tree import TreeSystem
 
 
 @pytest.mark.parametrize(
     "secret",
     [
-        "hf_" + "a" * 30,
-        "ghp_" + "B" * 36,
-        "sk-" + "c" * 40,
+        "Vq8TzWm3XcR5pKj9LsYb2Nf6HdGw4Q",
+        "w3x9-Kq7Zt_5vJm2Rb8Ls4Yc6Nf1Hd0Gp",
         "AKIA" + "D" * 16,
-        "eyJhbGciOiJI.eyJzdWIiOiIx.abc",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
         "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----",
     ],
 )
@@ -129,3 +133,24 @@ def test_lists_of_rules_and_facts_are_looked_through_as_well() -> None:
     assert "9f8a7c6b5d4e3f2a1b0c" not in str([redactor.data(planted), redactor.data(planted)])
     redactor.know("user", "kernelsmith")
     assert "kernelsmith" not in str(redactor.data({"facts": ["kernelsmith", "gpus"]}))
+
+
+def test_names_of_the_machine_itself_are_known_and_words_of_the_field_are_not(tmp_path: Path) -> None:
+    (tmp_path / "etc/slurm").mkdir(parents=True)
+    (tmp_path / "etc/passwd").write_text("ubuntu:x:1000:1000::/h:/s\nygrzyb:x:1001:1001:Ylva Grzyb,,,:/h:/s\n")
+    (tmp_path / "etc/resolv.conf").write_text("search zwirnlab.example\n")
+    (tmp_path / "etc/slurm/slurm.conf").write_text("NodeName=hexenturm[01-16] CPUs=4\n")
+    redactor = Redactor()
+    teach(redactor, own_names(TreeSystem(tmp_path)))
+    text = redactor.text("asked ygrzyb why ubuntu on Hexenturm07 hangs, says Ylva Grzyb of ZWIRNLAB.EXAMPLE")
+    assert re.sub(r"-[0-9a-f]{8}", "", text) == "asked user why ubuntu on host07 hangs, says user of site"
+
+
+def test_a_line_of_signs_below_a_long_word_is_no_secret() -> None:
+    text = "export COMPILED_KERNEL_CACHE_FOLDER_2=abcdef0123\n----------\n"
+    assert masked(text) == text
+
+
+def test_ssh_names_a_host_on_a_line_that_holds_nothing_else() -> None:
+    assert Redactor().text("Host key verification failed for a key\n") == "Host key verification failed for a key\n"
+    assert "krebsgang" not in Redactor().text("Host krebsgang\n  Port 22\n")

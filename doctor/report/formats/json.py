@@ -7,10 +7,9 @@ from typing import Any
 
 from doctor.errors import InputError
 from doctor.findings import Report
-from doctor.redaction import Redactor
 from doctor.redaction.secrets import MASK
 from doctor.redaction.site import Site
-from doctor.report.key import key_of
+from doctor.report.key import redactor_for
 
 _OURS = ("schema", "doctor", "status", "layers", "hints", "clear", "not_applicable")
 """Fields that hold nothing but words of this program."""
@@ -21,7 +20,7 @@ def as_data(report: Report, *, unredacted: bool = False, site: Site | None = Non
     data: dict[str, Any] = report.model_dump(mode="json", by_alias=True)
     if unredacted:
         return data
-    redactor = Redactor(key=key_of(report), site=site, remember=True)
+    redactor = redactor_for(report, site)
     reasons = list(dict.fromkeys(row["reason"] for row in data["unchecked"]))
     body = {key: value for key, value in data.items() if key not in (*_OURS, "unchecked")} | {"reasons": reasons}
     redactor.learn(body)
