@@ -122,7 +122,11 @@ def binds() -> tuple[tuple[str, str], ...]:
     folders |= {str(REPO / "doctor"), str(REPO / "profiles")}
     if sys.prefix != sys.base_prefix:
         folders.add(sys.prefix)
-    programs = [sys.executable, os.path.realpath(sys.executable), os.path.realpath("/bin/sh")]
+    python = Path(sys.executable)
+    programs = [str(python), os.path.realpath(python), os.path.realpath("/bin/sh")]
+    while python.is_symlink():  # an environment of uv leads through a link beside the Python that it was made of
+        python = python.parent / python.readlink()
+        programs.append(str(python))
     shown = {path: path for path in (*folders, *programs, *_libraries(programs)) if Path(path).exists()}
     shown["/bin/sh"] = os.path.realpath("/bin/sh")
     return tuple((source, place) for place, source in _outermost(shown))
