@@ -28,6 +28,7 @@ _OPENED: tuple[tuple[re.Pattern[str], str, re.Pattern[str]], ...] = tuple(
         (r"^jax-(cuda|rocm)(\d{1,3})-pjrt$", r"jax_plugins/xla_\1\2", r"^xla_(?:cuda|rocm)_plugin\.so$"),
         (r"^jax-(rocm)(\d{1,3})-plugin$", r"jax_\1\2_plugin", r"^_linalg\.so$"),
         (r"^tensorflow-rocm$", "tensorflow", r"^libtensorflow_cc\.so\.2$"),
+        (r"^cupy-cuda1\dx$", "cupy_backends/cuda/libs", r"^cublas\..{0,60}\.so$"),
         (r"^cupy-rocm-[\d-]{1,8}$", "cupy_backends/cuda/api", r"^driver\..{0,60}\.so$"),
     )
 )
