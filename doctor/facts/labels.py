@@ -32,6 +32,7 @@ _NAMES = {
     "cuda": "CUDA toolkits",
     "engines": "container engines",
     "gpus": "GPUs",
+    "host.as_bytes": "address-space limit",
     "host.gcc_version": "gcc",
     "host.iommu": "IOMMU mode",
     "host.job_asks_gpus": "the job asks for GPUs",

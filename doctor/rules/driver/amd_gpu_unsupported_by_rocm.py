@@ -152,7 +152,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 yield from _listed_by_none(machine, kb, gpu.key, arch)
             continue
         names = [f"gpus[{gpu.key}].arch", *(f"rocm[{key}].version" for _, key in releases)]
-        code = _has_code(machine, kb, releases, arch)
+        code = _has_code(machine, kb, releases, arch) or _passes_for_listed(machine, kb, releases)
         yield Finding(
             severity=Severity.INFO if doubtful or code else Severity.WARNING,
             suspect=not serves and not (code and _others_listed(machine, kb, releases, arch)),
@@ -199,6 +199,13 @@ def _has_code(machine: Snapshot, kb: Knowledge, releases: Sequence[tuple[str | N
         return False
     releases = [r for r in releases if not Dotted(r[0] or "").reaches(listed[0]) or not Dotted(r[0] or "") <= listed[1]]
     return any(rocblas_has(version, arch) for version, _ in releases)
+
+
+def _passes_for_listed(machine: Snapshot, kb: Knowledge, releases: Sequence[tuple[str | None, str]]) -> bool:
+    """Whether HSA_OVERRIDE_GFX_VERSION makes it pass for a target that a release lists."""
+    named = re.fullmatch(r"(\d+)\.(\d+)\.(\d+)", (machine.environment or {}).get(gfx_override.NAME, ""))
+    target = f"gfx{named[1]}{int(named[2]):x}{int(named[3]):x}" if named else ""
+    return bool(target) and any(_supports(kb, version or "", target) for version, _ in releases)
 
 
 def _others_listed(machine: Snapshot, kb: Knowledge, releases: Sequence[tuple[str | None, str]], arch: str) -> bool:
