@@ -95,6 +95,7 @@ _OF_A_GPU = {
     "arch": "architecture",
     "driver": "driver",
     "mig_mode": "MIG mode",
+    "mig_pending": "MIG mode after the next reset",
     "name": "name",
     "memory_bytes": "memory",
     "numa_node": "NUMA node",

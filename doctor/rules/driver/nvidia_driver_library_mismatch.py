@@ -136,7 +136,7 @@ def _no_library(machine: Snapshot) -> Finding | None:
     driver, wsl = machine.nvidia_driver, machine.host.wsl
     if driver.libcuda_found is not False or machine.container.inside is not False or not machine.of_vendor("nvidia"):
         return None
-    if not (driver.loaded or wsl):
+    if not (driver.loaded or wsl) or any("/libcuda.so" in file.path for file in driver.libraries or ()):
         return None
     branch = str(Dotted(driver.version or "").major or "BRANCH")
     fix = (

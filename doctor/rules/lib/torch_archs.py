@@ -121,7 +121,7 @@ def outside_cuda(machine: Snapshot, kb: Knowledge, arch: str) -> str | None:
     found, cuda = kb.compute_capability(arch), Dotted(machine.torch.cuda or "")
     if made_for(machine, kb)[1] or found is None or not cuda.numbers:
         return None
-    if found.last_cuda and cuda.major > (Dotted(found.last_cuda).major or 0):
+    if found.last_cuda and (cuda.major or 0) > (Dotted(found.last_cuda).major or 0):
         return f"is built with CUDA {str(cuda)[:12]}, which dropped"
     same = (kb.compute_capability(f"{found.cc.partition('.')[0]}.{minor}") for minor in range(10))
     first = min((Dotted(c.first_cuda) for c in same if c and c.first_cuda), default=None)
