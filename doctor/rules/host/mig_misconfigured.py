@@ -125,7 +125,6 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 remedies=(_create(gpu.pci_address), _off(gpu.pci_address)),
             )
     yield from _several(machine)
-    yield from _counted(machine)
 
 
 def _unseen(machine: Snapshot) -> bool:
@@ -145,24 +144,5 @@ def _several(machine: Snapshot) -> Iterator[Finding]:
             subject=Subject(kind="variable", id="CUDA_VISIBLE_DEVICES"),
             evidence=evidence(machine, ["environment[CUDA_VISIBLE_DEVICES]"]),
             remedies=(_one_each(machine),),
-            source="https://docs.nvidia.com/datacenter/tesla/mig-user-guide/",
-        )
-
-
-def _counted(machine: Snapshot) -> Iterator[Finding]:
-    """A process that asks for a second device is refused where the GPU is cut up: it has one of the instances."""
-    cut = [gpu for gpu in machine.gpus or () if gpu.mig_mode == "enabled" and gpu.partitions]
-    whole = [gpu for gpu in machine.gpus or () if gpu.vendor == "nvidia" and gpu.mig_mode != "enabled"]
-    asked = (machine.environment or {}).get("CUDA_VISIBLE_DEVICES", "")
-    if cut and not whole and machine.symptom("invalid-device-ordinal") and asked.count("MIG-") < 2:
-        yield Finding(
-            severity=Severity.WARNING,
-            summary=f"GPU {cut[0].key}: MIG is on, so a process sees one instance as device 0 and no second device.",
-            subject=Subject(kind="gpu", id=cut[0].key),
-            evidence=evidence(machine, (f"gpus[{cut[0].key}].partitions", "symptom:invalid-device-ordinal")),
-            remedies=(
-                _one_each(machine),
-                _off(cut[0].pci_address),
-            ),
             source="https://docs.nvidia.com/datacenter/tesla/mig-user-guide/",
         )
