@@ -8,6 +8,7 @@ import pytest
 
 from doctor.knowledge import Knowledge
 from doctor.rules.lib.framework_pins import series_of, torch_series
+from doctor.rules.lib.missing_libraries import missing_runtimes
 from doctor.rules.lib.torch_archs import torch_serves
 from doctor.rules.lib.torch_build_at_hand import build_of
 from tests.each import each
@@ -54,6 +55,25 @@ def test_the_torch_that_a_release_pins(package: str, version: str, series: str |
 
 def test_the_series_of_a_release() -> None:
     assert (series_of("2.10.0+rocm7.0"), series_of(None)) == ("2.10", None)
+
+
+@pytest.mark.parametrize(
+    ("soname", "told"),
+    [
+        ("libamdhip64.so.6", [("rocm", 6)]),
+        ("libhipblas.so.3", [("rocm", 7)]),
+        ("librocblas.so.4", [("rocm", 6)]),
+        ("librocblas.so.0", []),  # of many releases
+        ("libcudart.so.12", [("cuda", 12)]),
+        ("libMIOpen.so.1", []),
+        ("libcudnn.so.9", []),
+    ],
+)
+def test_what_a_soname_says_of_the_release(soname: str, told: list[tuple[str, int]]) -> None:
+    text = f"ImportError: {soname}: cannot open shared object file"
+    machine = build({"symptoms": {"rocm-library-not-found": text}})
+    assert [(m.stack, m.major) for m in missing_runtimes(machine)] == told
+    assert list(missing_runtimes(build({"symptoms": {"program-crashed": text}}))) == []
 
 
 @pytest.mark.parametrize(

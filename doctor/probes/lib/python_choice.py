@@ -75,7 +75,7 @@ def broken(system: System, environ: Mapping[str, str]) -> str | None:
     ends = [system.real(path) for path in paths]
     if any(end.known for end in ends):
         held = system.stat(next(end.value or "" for end in ends if end.known)).value
-        if held and held.kind == "file" and not held.mode & 0o111:
+        if system.kind == "live" and held and held.kind == "file" and not held.mode & 0o111:
             return f"{named}/bin/python has no permission to be executed (mode {held.mode & 0o777:03o})"
         return _unconfigured(system, prefix, next(end.value or "" for end in ends if end.known))
     link = next((target for path in paths if (target := _target(system, path))), None)

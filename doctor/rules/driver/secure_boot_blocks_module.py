@@ -118,6 +118,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         return
     blocked = _on_disk(machine, bool(nvidia), bool(amd))
     if not refused and not (machine.kernel.secure_boot and blocked):
+        yield from _suspected(machine, kb)
         return
     log = tuple(Evidence(text=e.text, source=machine.source("kernel_log.events")) for e in refused[:2])
     module = blocked or "the GPU's kernel module"
@@ -154,6 +155,21 @@ _ABSENT = (
     "nvidia-module-load-failed",
 )
 """What programs and people say where a GPU's module is not loaded."""
+
+
+def _suspected(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
+    """Secure Boot is on and a tool finds no module: the text does not show why it is not loaded."""
+    absent = machine.symptom(*_ABSENT)
+    if machine.kernel.secure_boot and absent:
+        yield Finding(
+            severity=Severity.WARNING,
+            basis="both",
+            summary="Secure Boot most likely blocks the GPU's kernel module: it is not loaded.",
+            subject=Subject(kind="driver", id="-"),
+            evidence=evidence(machine, ("kernel.secure_boot", f"symptom:{absent.key}")),
+            remedies=advice(machine, kb),
+            verify=("mokutil", "--sb-state"),
+        )
 
 
 def _on_disk(machine: Snapshot, nvidia: bool, amd: bool) -> str | None:

@@ -11,6 +11,7 @@ from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import python_files, work_done
 from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.framework_pins import torch_series
+from doctor.rules.lib.missing_libraries import sought_of_another_cuda, sought_of_another_rocm
 from doctor.rules.lib.python_packages import pip_install, release, shown
 from doctor.rules.lib.torch_install import python_of
 from doctor.versions import Dotted
@@ -25,6 +26,9 @@ RULE = Rule(
     needs=(
         {"packages", "torch.version"},
         {"installed_faults"},
+        {"torch.cuda", "symptom:cuda-library-not-found"},
+        {"cuda", "symptom:cuda-library-not-found"},
+        {"torch.rocm", "symptom:rocm-library-not-found"},
     ),
     proven="synthetic",
     order=41,
@@ -32,8 +36,9 @@ RULE = Rule(
     tags=("python",),
     doc="""## What it finds
 A compiled extension (flash-attn, xformers, sgl-kernel, TransformerEngine …) made for another release of torch. From
-facts: a wheel whose version names the torch it was built for, or an xformers whose release pins another torch. In a
-text: a wheel or compiled kernels for one torch where another is installed and nothing is reported
+facts: a wheel whose version names the torch it was built for, or an xformers whose release pins another torch. An
+extension that needs a library of another CUDA than torch's or the installed one, or the HIP runtime of another ROCm
+than torch's. In a text: a wheel or compiled kernels for one torch where another is installed and nothing is reported
 to work.
 
 ## Why it matters
@@ -85,6 +90,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """Wheels that name their torch or CUDA, and xformers, whose releases pin one torch."""
     yield from python_files.extension_abi(machine)
     yield from _without_binary(machine)
+    yield from _for_another_cuda(machine)
+    yield from _for_another_rocm(machine)
     torch = release(machine.torch.version)
     for held in machine.packages or ():
         built_for = _other_than(held, torch, machine.torch.cuda)
@@ -121,6 +128,39 @@ def _without_binary(machine: Snapshot) -> Iterator[Finding]:
                 remedies=(pip_install(machine, "Install a release for this CUDA.", "--upgrade", fault.package),),
                 verify=(python_of(machine), "-m", fault.package),
             )
+
+
+def _for_another_cuda(machine: Snapshot) -> Iterator[Finding]:
+    for missing, wanted in sought_of_another_cuda(machine):
+        ours = machine.torch.cuda or max((i.version for i in machine.cuda or () if i.version), default="")
+        yield Finding(
+            summary=f"The program that needs {missing.library} was built for {wanted}, but CUDA {ours[:12]} is here.",
+            severity=Severity.WARNING,
+            subject=Subject(kind="library", id=missing.library),
+            basis="both",
+            evidence=(
+                Evidence(text=missing.symptom.text, source=missing.symptom.source),
+                *evidence(machine, ("torch.version", "cuda")),
+            ),
+            remedies=advice(machine),
+        )
+
+
+def _for_another_rocm(machine: Snapshot) -> Iterator[Finding]:
+    for missing in sought_of_another_rocm(machine):
+        yield Finding(
+            summary=f"The program that needs {missing.library} was built for ROCm {missing.major}, but torch has ROCm "
+            f"{(machine.torch.rocm or '')[:12]}.",
+            severity=Severity.WARNING,
+            subject=Subject(kind="library", id=missing.library),
+            basis="both",
+            explains=("gpu-libs-not-found",),
+            evidence=(
+                Evidence(text=missing.symptom.text, source=missing.symptom.source),
+                *evidence(machine, ("torch.version", "rocm")),
+            ),
+            remedies=advice(machine),
+        )
 
 
 def _other_than(held: Package, torch: str | None, cuda: str | None) -> str | None:
