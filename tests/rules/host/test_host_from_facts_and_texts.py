@@ -126,9 +126,6 @@ def test_a_gpu_that_rocm_lists_has_its_atomics() -> None:
     assert found(pcie_atomics_missing, build(POLARIS | listed)) == []
 
 
-WRONG_CODE = {"symptoms": {"hip-invalid-device-function": "HIP error: invalid device function"}}
-
-
 def test_one_finding_tells_of_persistence_mode_on_all_gpus() -> None:
     off = A100 | {"gpus[#0].persistence_mode": False, "gpus[#1].vendor": "nvidia", "gpus[#1].persistence_mode": False}
     assert len(found(persistence_mode_off, build(off))) == 1
