@@ -112,6 +112,10 @@ BROKEN: tuple[Case, ...] = (
     Case("a driver without libcuda", "nvidia-driver-library-mismatch", "error", _h100(nvidia.no_libcuda)),
     Case("modprobe keeps the module out", "nvidia-driver-not-loaded", "error", _desktop(nvidia.kept_out)),
     Case(
+        "NCCL_IB_HCA of another machine", "collective-flag-misconfigured", "warning",
+        _server(host.adapters("mlx5_0", "mlx5_1"), host.environment(NCCL_IB_HCA="mlx5_9")),
+    ),
+    Case(
         "a GPU that torch's CUDA dropped", "torch-missing-gpu-arch", "error",
         Node("gtx1080", flavour="proprietary", faults=(host.python_needs(torch="2.9.1+cu130"),)),
     ),
