@@ -100,6 +100,37 @@ def _mixed_cudnn(env: Environment) -> None:
     shutil.copy(held / "nvidia/cudnn/lib/libcudnn_graph.so.9", target)
 
 
+def _without_metadata(env: Environment) -> None:
+    env.delete("torch-*.dist-info")
+    env.install("accelerate==1.10.1")
+
+
+def _half_of_sympy(env: Environment) -> None:
+    """A folder of the project's own, called like a package that torch imports."""
+    (env.folder("project") / "sympy").mkdir()
+    (env.folder("project") / "sympy/__init__.py").write_text("VERSION = 1\n")
+    env.environ["PYTHONPATH"] = str(env.folder("project"))
+
+
+def _preloaded_libgomp(env: Environment) -> None:
+    env.environ["LD_PRELOAD"] = str(env.library(env.folder("old") / "libgomp.so.1", "libgomp.so.1", "int x;"))
+
+
+def _another_libtorch_cuda(env: Environment) -> None:
+    path = env.site / "torch/lib/libtorch_cuda.so"
+    path.unlink()
+    env.library(path, "libtorch_cuda.so", "int x;")
+
+
+def _not_executable(env: Environment) -> None:
+    for name in ("python", "python3", env.site.parent.name):
+        path = env.prefix / "bin" / name
+        real = path.resolve()
+        path.unlink(missing_ok=True)
+        shutil.copy(real, path)
+        path.chmod(0o644)
+
+
 def _case(name: str, kind: str, base: str, make: object, rules: tuple[str, ...], *words: str) -> Case:
     return Case(name, kind, base, make, rules, words)  # type: ignore[arg-type]
 
@@ -144,6 +175,20 @@ CASES: tuple[Case, ...] = (
     _case("a stub of libcuda in cuda-13.0", "loader", "cuda", _stub_of_other_version, ("gpu-libs-conflict",),
           "stub", "libcuda"),
     _case("cuDNN of two releases", "files", "cuda", _mixed_cudnn, (*DAMAGED, "gpu-libs-conflict"), "libcudnn_graph"),
+    _case("torch without metadata", "packages", "cpu", _without_metadata, DAMAGED, "metadata"),
+    _case("a package of the project called sympy", "shadowed", "cpu", _half_of_sympy, DAMAGED, "sympy"),
+    _case("a libgomp without versions by LD_PRELOAD", "loader", "cpu", _preloaded_libgomp,
+          ("system-library-missing", "gpu-libs-conflict"), "libgomp"),
+    _case("another libtorch_cuda", "files", "cuda", _another_libtorch_cuda, DAMAGED, "libtorch_cuda"),
+    _case("a Python without execute permission", "interpreter", "bare", _not_executable, DAMAGED, "ermission"),
+    _case("CuPy for CUDA 11 and for 12", "packages", "bare",
+          lambda env: env.install("cupy-cuda12x==13.6.0", "cupy-cuda11x==13.6.0", "fastrlock"), DAMAGED, "cupy"),
+    _case("CuPy for CUDA 11 without its libraries", "packages", "cuda",
+          lambda env: env.install("cupy-cuda11x==13.6.0", "fastrlock"), _LIBS, "libcublas.so.11", "cupy"),
+    _case("torchtext of another torch", "packages", "cuda", lambda env: env.install("torchtext==0.18.0"),
+          ("extension-abi-mismatch", "torch-companion-mismatch"), "torchtext"),
+    _case("torchcodec of another torch", "packages", "cuda", lambda env: env.install("torchcodec==0.4.0"),
+          ("extension-abi-mismatch", "torch-companion-mismatch"), "torchcodec"),
     _uninstalled("nvidia-nvshmem-cu12", "cuda", _LIBS),
     _uninstalled("nvidia-cufile-cu12", "cuda", _LIBS),
     _uninstalled("nvidia-cuda-cupti-cu12", "cuda", _LIBS),

@@ -120,4 +120,5 @@ CASES: tuple[Case, ...] = (
     Case("an environment of pixi", "odd", "cpu", _pixi),
     Case("a folder of drivers without one of a GPU", "odd", "cuda", _other_driver_library),
     Case("a newer patch of NCCL", "odd", "cuda", _newer_nccl),
+    Case("a newer nvJitLink", "odd", "cuda", lambda env: env.install("nvidia-nvjitlink-cu12==12.9.86")),
 )

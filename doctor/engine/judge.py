@@ -106,7 +106,7 @@ def judge(
     findings = rank.ranked(rank.folded(rank.ranked(kept, rules)), rules)
     if rank.from_text(machine):
         findings = rank.of_text(findings, rules, works=machine.torch.available is True)
-    states = verdict.layers(machine, findings, clear, rules, expect_gpus)
+    states = verdict.layers(machine, findings, clear, rules, expect_gpus, {entry.rule for entry in unchecked})
     return Report(
         doctor=__version__,
         status=verdict.status(machine, findings, states),

@@ -1,12 +1,12 @@
 """The one place that decides what a report says of the whole: each layer, the status, the headline, the exit code.
 
-A layer is `ok` only where its core facts are known, a check of it passed and nothing in it is wrong. `partial` and
-`unknown` are never `ok`.
+A layer is `ok` only where its core facts are known, a check of it passed, nothing in it is wrong, and what is installed
+could be looked into by the rule that finds its most common fault. `partial` and `unknown` are never `ok`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Literal
 
 from doctor.errors import ExitCode
@@ -28,6 +28,8 @@ _OF_TAG = {
     "torch": Layer.TORCH,
     "libraries": Layer.LIBRARIES,
 }
+_WITNESSES = {Layer.TORCH: "torch-missing-gpu-arch", Layer.LIBRARIES: "gpu-libs-not-found"}
+_FRAMEWORKS = ("torch", "tensorflow", "jax", "onnxruntime", "cupy")
 _WORDS = {"ok": "✓", "problem": "✗", "partial": "!", "unknown": "?", "not-applicable": "–"}
 
 
@@ -46,8 +48,10 @@ def layers(
     clear: Iterable[str],
     rules: Mapping[str, Rule],
     expect_gpus: int | None = None,
+    unchecked: Collection[str] = (),
 ) -> dict[str, State]:
-    """Each layer's state, in the order of the stack. `clear`: the rules that looked and found nothing."""
+    """Each layer's state, in the order of the stack. `clear`: the rules that looked and found nothing; `unchecked`:
+    those that could not look."""
     wrong = {
         layer_of(rules[f.rule])
         for f in findings
@@ -56,6 +60,8 @@ def layers(
     passed = {layer_of(rules[rule]) for rule in clear if rule in rules}
     if machine.nodes:  # that the nodes are there is a check of its own
         passed.add(Layer.DEVICES)
+    if any(p.name.startswith(_FRAMEWORKS) for p in machine.packages or ()):
+        passed -= {layer for layer, rule in _WITNESSES.items() if rule in unchecked}
     known = _known(machine)
     none_here = machine.gpus == () and expect_gpus == 0
     states: dict[str, State] = {}

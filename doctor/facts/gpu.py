@@ -141,6 +141,8 @@ class Gpu(Model):
     memory_partition: str | None = None
     """`NPS1` …"""
     mig_mode: Literal["enabled", "disabled"] | None = None
+    mig_pending: Literal["enabled", "disabled"] | None = None
+    """The mode that a reset of the GPU sets."""
     compute_mode: str | None = None
     persistence_mode: bool | None = None
     fabric_state: str | None = None

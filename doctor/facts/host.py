@@ -87,6 +87,8 @@ class Kernel(Model):
     version: str | None = None
     modules: tuple[str, ...] | None = None
     """Loaded modules; built-in ones are not listed by the kernel."""
+    kept_out: tuple[str, ...] | None = None
+    """`PATH: LINE` of modprobe's configuration that keeps a GPU's module from loading by itself."""
     dkms: tuple[DkmsModule, ...] | None = None
     """GPU modules that DKMS knows; () where it has none."""
     lockdown: str | None = None
@@ -151,6 +153,8 @@ class Host(Model):
     shm_bytes: int | None = None
     memlock_bytes: int | None = None
     """-1: unlimited."""
+    as_bytes: int | None = None
+    """Of the address space (`ulimit -v`). -1: unlimited."""
     nofile: int | None = None
     nproc: int | None = None
     stack_bytes: int | None = None

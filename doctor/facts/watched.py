@@ -37,7 +37,8 @@ _OF_VENDOR = {
     ),
     "nvidia": frozenset(
         {
-            "mig_mode", "fabric_state", "fabric_status", "compute_mode", "persistence_mode", "vgpu", "index.cuda",
+            "mig_mode", "mig_pending", "fabric_state", "fabric_status", "compute_mode", "persistence_mode", "vgpu",
+            "index.cuda",
             "errors.remap_pending", "errors.remap_failed", "errors.retired_pending", "errors.uncorrected_lifetime",
             "errors.remapped_correctable", "errors.remapped_uncorrectable", "device_node",
         }

@@ -90,8 +90,20 @@ def _ionic(s: Situation) -> Answer:
 def _hca_prefix(s: Situation) -> Answer:
     if s.machine.rdma is None:
         return None
-    named = [n.split(":")[0].strip() for n in s.env.get("NCCL_IB_HCA", "").lstrip("^").split(",")]
-    return any(d.key != n and d.key.startswith(n) for n in named if n for d in s.machine.rdma)
+    there = [d.key for d in s.machine.rdma]
+    return any(n in there and any(k != n and k.startswith(n) for k in there) for n in _adapters(s))
+
+
+def _hca_missing(s: Situation) -> Answer:
+    """No adapter of this machine begins with a name of the list; a list after ^ leaves out and needs none."""
+    if not s.machine.rdma or s.env.get("NCCL_IB_HCA", "").startswith("^"):
+        return None
+    return not any(d.key.startswith(n) for n in _adapters(s) for d in s.machine.rdma)
+
+
+def _adapters(s: Situation) -> list[str]:
+    names = (n.split(":")[0].strip() for n in s.env.get("NCCL_IB_HCA", "").lstrip("^=").split(","))
+    return [name for name in names if name]
 
 
 def _interface_missing(s: Situation) -> Answer:
@@ -201,6 +213,7 @@ _CHECKS: dict[str, Callable[[Situation], Answer]] = {
     "rdma-present": _rdma,
     "cloud-with-rdma": _cloud_rdma,
     "ionic-present": _ionic,
+    "hca-missing": _hca_missing,
     "hca-prefix": _hca_prefix,
     "interface-missing": _interface_missing,
     "sockets-product": _sockets,

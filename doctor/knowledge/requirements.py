@@ -38,7 +38,7 @@ def unmet(
     wanted = set(wants or ())
     environment = _environment(machine)
     for package in machine.packages or ():
-        if not package.requires or (asking and package.name not in asking) or held.get(package.name) is not package:
+        if (asking and package.name not in asking) or not package.requires or held.get(package.name) is not package:
             continue
         for line in package.requires:
             name, specifier = _parsed(line, environment)

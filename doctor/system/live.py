@@ -169,7 +169,9 @@ class LiveSystem:
         return Reading(State.VALUE, "account", {"uid": os.geteuid(), "gid": os.getegid(), "gids": gids})
 
     def limits(self) -> Reading[Mapping[str, int]]:
-        kinds = {name: getattr(resource, f"RLIMIT_{name.upper()}") for name in ("memlock", "nofile", "nproc", "stack")}
+        kinds = {
+            name: getattr(resource, f"RLIMIT_{name.upper()}") for name in ("memlock", "as", "nofile", "nproc", "stack")
+        }
         return Reading(State.VALUE, "limits", {name: resource.getrlimit(kind)[0] for name, kind in kinds.items()})
 
     def nvml(self, *, deadline_s: float | None = None) -> Reading[Mapping[str, Any]]:

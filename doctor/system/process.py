@@ -25,6 +25,7 @@ Opener = Callable[[str], Reading[str]]
 
 _LIMITS = {
     "Max locked memory": "memlock",
+    "Max address space": "as",
     "Max open files": "nofile",
     "Max processes": "nproc",
     "Max stack size": "stack",

@@ -107,6 +107,18 @@ BROKEN: tuple[Case, ...] = (
     Case("uncorrected memory errors", "gpu-ecc-errors", "error", _h100(nvidia.ecc_uncorrected)),
     Case("row remap failed", "gpu-ecc-errors", "error", _h100(nvidia.row_remap_failed)),
     Case("row remap pending", "gpu-ecc-errors", "error", _h100(nvidia.row_remap_pending)),
+    Case("MIG waits for a reset", "mig-misconfigured", "warning", _h100(nvidia.mig_waits)),
+    Case("a link at 2.5 GT/s at work", "pcie-link-degraded", "warning", _h100(nvidia.slow_link(busy=True))),
+    Case("a driver without libcuda", "nvidia-driver-library-mismatch", "error", _h100(nvidia.no_libcuda)),
+    Case("modprobe keeps the module out", "nvidia-driver-not-loaded", "error", _desktop(nvidia.kept_out)),
+    Case(
+        "NCCL_IB_HCA of another machine", "collective-flag-misconfigured", "warning",
+        _server(host.adapters("mlx5_0", "mlx5_1"), host.environment(NCCL_IB_HCA="mlx5_9")),
+    ),
+    Case(
+        "a GPU that torch's CUDA dropped", "torch-missing-gpu-arch", "error",
+        Node("gtx1080", flavour="proprietary", faults=(host.python_needs(torch="2.9.1+cu130"),)),
+    ),
     Case("persistence off", "persistence-mode-off", "info", _h100(nvidia.persistence_off)),
     Case("compute mode prohibited", "compute-mode-exclusive", "error", _h100(nvidia.compute_mode(2))),
     Case("MIG without instances", "mig-misconfigured", "error", _h100(nvidia.mig(0))),
@@ -262,6 +274,13 @@ NEAR_MISSES: dict[str, Node] = {
     "H100: a list that ends with -1, and an old line of a GPU that answers": _h100(
         host.environment(CUDA_VISIBLE_DEVICES="0,1,-1"),
         host.log_line("NVRM: GPU 0000:15:00.0: RmInitAdapter failed! (0x62:0xffff:2477)"),
+    ),
+    "H100: an idle link, adapters by their prefix, options for the driver": _h100(
+        nvidia.slow_link(busy=False), host.adapters("mlx5_0", "mlx5_1"), host.environment(NCCL_IB_HCA="mlx5"),
+        nvidia.module_options,
+    ),
+    "RX 6700 XT: the usual override": Node(
+        "rx6700xt", distribution=_NOBLE, rocm=("6.4.1",), faults=(host.environment(HSA_OVERRIDE_GFX_VERSION="10.3.0"),)
     ),
     "RX 7900 XTX: the kernel's own driver": _radeon(amdgpu=None),
     "RX 7900 XTX: an account of the groups": _radeon(_IN_GROUPS),

@@ -117,6 +117,18 @@ def cdi_spec_of(version: str) -> Fault:
     return fault
 
 
+def adapters(*names: str) -> Fault:
+    """RDMA adapters with an active port."""
+
+    def fault(machine: Machine) -> None:
+        machine.modules["ib_core"] = ""
+        for name in names:
+            port = f"sys/class/infiniband/{name}/ports/1"
+            machine.files |= {f"{port}/state": "4: ACTIVE\n", f"{port}/link_layer": "InfiniBand\n"}
+
+    return fault
+
+
 def small_shm(machine: Machine) -> None:
     """Docker's default for containers."""
     machine.shm = "size=65536k"

@@ -257,6 +257,40 @@ def not_initialised(machine: Machine) -> None:
         second.nvml[f"error.nvmlDeviceGet{name}"] = str(_UNKNOWN_ERROR)
 
 
+def mig_waits(machine: Machine) -> None:
+    """MIG was turned on and the GPU was not reset."""
+    machine.of("nvidia")[0].nvml |= {"mig": "0", "mig_pending": "1"}
+
+
+def slow_link(*, busy: bool) -> Fault:
+    """The link of the first GPU is at the first generation's speed, as it is while nothing runs."""
+
+    def fault(machine: Machine) -> None:
+        first = machine.of("nvidia")[0]
+        first.sysfs["current_link_speed"] = "2.5 GT/s PCIe"
+        first.nvml |= {"pcie_gen": "1", "busy": "100" if busy else "0"}
+
+    return fault
+
+
+def no_libcuda(machine: Machine) -> None:
+    """The driver was installed without its part for compute."""
+    assert machine.nvml is not None
+    machine.removed += [f"{machine.nvml.folder}/libcuda.so{end}" for end in (".1", f".{machine.nvml.version}")]
+
+
+def kept_out(machine: Machine) -> None:
+    """As `prime-select intel` leaves a laptop."""
+    driver_not_loaded(machine)
+    machine.files["usr/lib/modprobe.d/blacklist-nvidia.conf"] = "blacklist nvidia\nalias nvidia off\n"
+
+
+def module_options(machine: Machine) -> None:
+    """What keeps other drivers out, and keeps video memory over a suspend."""
+    text = "blacklist nouveau\nblacklist nvidiafb\noptions nvidia NVreg_PreserveVideoMemoryAllocations=1\n"
+    machine.files["etc/modprobe.d/nvidia.conf"] = text
+
+
 def compiler_of(version: str) -> Fault:
     """A driver that was installed before left its compiler of PTX."""
 

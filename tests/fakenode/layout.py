@@ -60,7 +60,7 @@ def _write(machine: Machine, root: Path) -> None:
     for path, target in machine.links.items():
         tree.link(path, target)
     for path, content in machine.files.items():
-        tree.write(path, content)
+        tree.write(path, content, 0o755 if "/bin/" in path else 0o644)
     for path in machine.removed:
         tree.remove(path)
 

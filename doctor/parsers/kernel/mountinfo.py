@@ -30,6 +30,7 @@ class Mount(NamedTuple):
     root: str | None
     options: str
     """Of the superblock."""
+    noexec: bool = False
 
 
 def read(text: str) -> tuple[Mount, ...]:
@@ -56,7 +57,8 @@ def _line(line: str) -> Mount | None:
     if len(fields) >= 9 and "-" in fields[6:]:
         dash = fields.index("-", 6)
         tail = [*fields[dash + 1 :], "", "", ""]
-        return Mount(_plain(fields[4]), clean(tail[0], 64), _plain(tail[1]), _plain(fields[3]), clean(tail[2], 4000))
+        point, root, noexec = _plain(fields[4]), _plain(fields[3]), "noexec" in fields[5].split(",")
+        return Mount(point, clean(tail[0], 64), _plain(tail[1]), root, clean(tail[2], 4000), noexec)
     if len(fields) >= 6 and fields[1].startswith("/"):
         return Mount(_plain(fields[1]), clean(fields[2], 64), _plain(fields[0]), None, clean(fields[3], 4000))
     return None

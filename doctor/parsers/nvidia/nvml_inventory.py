@@ -94,8 +94,9 @@ def _gpu(sheet: FactSheet, gpu: Mapping[str, Any], source: str) -> None:
         value = _at(gpu, path)
         if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
             sheet.put(f"{base}.{fact}", value, source)
-    if isinstance(gpu.get("mig_mode"), bool):
-        sheet.put(f"{base}.mig_mode", "enabled" if gpu["mig_mode"] else "disabled", source)
+    for fact, key in (("mig_mode", "mig_mode"), ("mig_pending", "mig_mode_pending")):
+        if isinstance(gpu.get(key), bool):
+            sheet.put(f"{base}.{fact}", "enabled" if gpu[key] else "disabled", source)
     if isinstance(gpu.get("virtualization"), str):
         sheet.put(f"{base}.vgpu", gpu["virtualization"] == "vgpu", source, gpu["virtualization"][:40])
     if isinstance(gpu.get("minor"), int):

@@ -6,6 +6,7 @@ Cost: some twenty small files, no command, no root (files that only root may rea
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from doctor.facts.origin import State
 from doctor.facts.sheet import FactSheet
@@ -23,6 +24,8 @@ READS: tuple[str, ...] = (
     "file:proc/version name",
     "file:proc/cmdline secret-bearing",
     "file:proc/modules public",
+    "dir:*/modprobe.d public",
+    "file:*/modprobe.d/*.conf public",
     "file:proc/cpuinfo public",
     "file:proc/meminfo public",
     "file:proc/self/mountinfo name",
@@ -60,7 +63,7 @@ def probe(system: System, sheet: FactSheet) -> None:
     _tuning(system, sheet)
     host_runtime.put(system, sheet)
     limits = system.limits()
-    for fact in ("memlock_bytes", "nofile", "nproc", "stack_bytes"):
+    for fact in ("memlock_bytes", "as_bytes", "nofile", "nproc", "stack_bytes"):
         key = fact.removesuffix("_bytes")
         held = limits.value.get(key) if limits.known and limits.value is not None else None
         if held is None:
@@ -96,10 +99,26 @@ def _kernel(system: System, sheet: FactSheet) -> None:
     cmdline.into(sheet, "kernel.cmdline")
     modules = system.read_text("proc/modules").then(lambda text: list(proc_modules.read(text)))
     modules.into(sheet, "kernel.modules", absent=[])  # a kernel without module support has no such file
+    sheet.put("kernel.kept_out", list(_kept_out(system)), "dir:/etc/modprobe.d")
     dxg = system.stat("dev/dxg")
     if release.value is not None:
         microsoft = "microsoft" in release.value.lower()
         sheet.put("host.wsl", microsoft or dxg.known, release.source)
+
+
+def _kept_out(system: System) -> Iterator[str]:
+    for folder in _MODPROBE:
+        for name in [n for n in system.list_dir(folder).value or () if n.endswith(".conf")][:200]:
+            text = system.read_text(f"{folder}/{name}", limit=1 << 16).value or ""
+            yield from (f"/{folder}/{name}: {clean(line[0], 200)}" for line in _KEEPS_OUT.finditer(text))
+
+
+_MODPROBE = ("etc/modprobe.d", "run/modprobe.d", "usr/local/lib/modprobe.d", "usr/lib/modprobe.d")
+_KEEPS_OUT = re.compile(
+    r"^[ \t]{0,8}(?:blacklist[ \t]{1,8}(?:nvidia|amdgpu)|alias[ \t]{1,8}(?:nvidia|amdgpu)[ \t]{1,8}off"
+    r"|install[ \t]{1,8}(?:nvidia|amdgpu)[ \t]{1,8}/(?:usr/)?bin/(?:true|false))[ \t]{0,8}$",
+    re.M,
+)
 
 
 def _processor(system: System, sheet: FactSheet, cpuinfo: Reading[str]) -> None:

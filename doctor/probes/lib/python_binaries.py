@@ -72,6 +72,11 @@ def look(
     if torch and "libc10.so" in libraries:
         _cxx11_abi(system, sheet, f"{torch}/torch/lib/libc10.so")
     found = companions(system, sheet, folders, packages, python)
+    faults = sheet.get("installed_faults") or ()
+    if torch and any(
+        f["package"] == "torch" and f["kind"] == "changed" for f in faults
+    ):  # another build's, or stripped
+        found.append(Found(f"{torch}/torch/lib/libtorch_python.so", "torch"))
     wanted: dict[str, list[str]] = {}
     for file in found:
         row = _code(system, file)

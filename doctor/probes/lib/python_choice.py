@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from doctor.facts.origin import State
+from doctor.parsers.kernel import mountinfo
 from doctor.parsers.lib.printable import clean
 from doctor.system.base import System
 
@@ -74,10 +76,15 @@ def broken(system: System, environ: Mapping[str, str]) -> str | None:
     paths = [f"{prefix}/bin/{name}" for name in _NAMES]
     ends = [system.real(path) for path in paths]
     if any(end.known for end in ends):
+        held = system.stat(next(end.value or "" for end in ends if end.known)).value
+        if system.kind == "live" and held and held.kind == "file" and not held.mode & 0o111:
+            return f"{named}/bin/python has no permission to be executed (mode {held.mode & 0o777:03o})"
         return _unconfigured(system, prefix, next(end.value or "" for end in ends if end.known))
+    link = next((target for path in paths if (target := _target(system, path))), None)
+    if any(end.state is State.DENIED for end in ends):
+        return f"{named}/bin/python leads to {clean(link or '?', 300)}, which this account may not read"
     if not all(end.is_absent for end in ends):
         return ""
-    link = next((target for path in paths if (target := _target(system, path))), None)
     if link:
         return f"{named}/bin/python leads to {clean(link, 300)}, which is not there"
     return f"{named} holds no interpreter" if system.stat(prefix).known else f"{named} is not there"
@@ -91,6 +98,20 @@ def _unconfigured(system: System, prefix: str, real: str) -> str:
     if minor is None or not all(lacks) or not system.stat(f"{prefix}/lib/python{minor}/site-packages").known:
         return ""
     return f"/{prefix}/pyvenv.cfg is not there, so its Python ignores the packages of the environment"
+
+
+def not_executable(system: System, choice: Choice) -> str | None:
+    """Whether the file system of the environment's packages lets no library be loaded from it."""
+    for folder in (f for f in choice.site_packages if f.startswith(f"{choice.prefix}/")):
+        real = f"/{system.real(folder).value or folder}/"
+        mounts = system.read_text("proc/self/mountinfo").then(mountinfo.read).value or ()
+        holding = [m for m in mounts if real.startswith(m.point.rstrip("/") + "/")]
+        inner = max(reversed(holding), key=lambda m: len(m.point), default=None)
+        return f"/{choice.prefix} is on {inner.point}, {_NOEXEC}" if inner and inner.noexec else None
+    return None
+
+
+_NOEXEC = "which is mounted with noexec: no library loads from it"
 
 
 def other_home(system: System, environ: Mapping[str, str], choice: Choice) -> str | None:

@@ -47,7 +47,8 @@ COMPANIONS: dict[str, tuple[tuple[str, re.Pattern[str]], ...]] = {
     "dew-flash-attn-cu12": (("dew_flash_attn", re.compile(r"^libdew_flash_attn3?\.so$")),),
     "llama-cpp-python": (("llama_cpp/lib", re.compile(r"^lib(?:ggml-cuda|ggml-hip|ggml_cuda|llama)\.so$")),),
     "fbgemm-gpu": (("fbgemm_gpu", re.compile(r"^fbgemm_gpu_(?:py|tbe_inference|tbe_common)\.so$")),),
-    "torchcodec": (("torchcodec", re.compile(r"^libtorchcodec_image\.so$")),),
+    "torchcodec": (("torchcodec", re.compile(r"^libtorchcodec_.{1,40}\.so$")),),
+    "torchtext": (("torchtext/lib", re.compile(r"^libtorchtext\.so$")),),
     "paddlepaddle-gpu": (("paddle/libs", re.compile(r"^lib(?:phi|flashattn)\.so$")),),
     "tensorrt-llm": (("tensorrt_llm/libs", re.compile(r"^libtensorrt_llm\.so$")),),
     "deepspeed": (("deepspeed/ops", _ANY),),
@@ -77,7 +78,7 @@ TOP_LEVEL: dict[str, re.Pattern[str]] = {
 WATCHED = frozenset({*COMPANIONS, *TOP_LEVEL, "torch"})
 """Without one of these nothing is looked at."""
 
-OPENED_LATER = re.compile(r"^(?:onnxruntime-|jax-(?:cuda|rocm)\d|tensorflow-rocm$|cupy-rocm-)")
+OPENED_LATER = re.compile(r"^(?:onnxruntime-|jax-(?:cuda|rocm)\d|tensorflow-rocm$|cupy-(?:rocm|cuda))")
 """Packages with libraries that are opened by name at run time (python_plugins)."""
 
 _TAG = re.compile(r"\.cpython-3(\d{1,2})t?-")

@@ -98,6 +98,7 @@ def _told(
         faults += found
         late += [] if whole else [one.package]
     faults += [*around(owned), *_mixed(system, owned), *_without_binary(system, owned, torch), *_moved(system, owned)]
+    faults += [*_denied(system, folders), *_shared(owned)]
     return {"faults": faults, "late": late}
 
 
@@ -115,6 +116,27 @@ def _around(
     inits = python_requirements.texts(system, asking)
     yield from python_shadows.hidden(system, folders, owned, environ.get("PWD", "").strip("/"), named, inits)
     yield from python_requirements.lacking(system, folders, packages, asking, inits, python)
+
+
+def _denied(system: System, folders: Mapping[str, Sequence[str]]) -> Iterator[dict[str, Any]]:
+    """Folders that this account may not enter, as an installation by root with a strict umask leaves them."""
+    for site, names in folders.items():
+        for name in sorted(set(names) & (STACK | {"nvidia"})):
+            if system.list_dir(f"{site}/{name}").state is State.DENIED:
+                yield row(name, None, "denied", [f"/{site}/{name}"], "")
+
+
+def _shared(owned: Sequence[Owned]) -> Iterator[dict[str, Any]]:
+    """Two packages that install the same compiled file in builds of their own: the one that came last wins."""
+    first: dict[str, tuple[Owned, int | None]] = {}
+    pairs: dict[tuple[str, str], tuple[Owned, str]] = {}
+    for one in owned:
+        for file in (f for f in one.files if _is_compiled(f.path)):
+            other, size = first.setdefault(f"{one.folder}/{file.path}", (one, file.size))
+            if other.package != one.package and size != file.size and not one.package.startswith("onnxruntime"):
+                pairs.setdefault((other.package, one.package), (one, file.path))
+    for (package, _), (one, path) in pairs.items():
+        yield _row(one, "shared", [path], package)
 
 
 def _mixed(system: System, owned: Sequence[Owned]) -> Iterator[dict[str, Any]]:
@@ -216,8 +238,8 @@ class _Work:
 
     def _fault(self, one: Owned, file: File, size: int) -> str | None:
         path = f"{one.folder}/{file.path}"
-        if size == ABSENT_FILE:
-            return "missing"
+        if size == ABSENT_FILE:  # a folder whose empty __init__.py is gone is imported as a namespace all the same
+            return None if file.size == 0 and file.path.endswith("/__init__.py") else "missing"
         if size < 0 or file.size is None:
             return None
         if size == file.size:

@@ -20,7 +20,7 @@ from doctor.probes.lib.loader_files import Info, LoaderFiles, normal
 from doctor.system.base import System
 
 READS: tuple[str, ...] = ("environment secret-bearing", *OF_FILES)
-_ALWAYS_VERSIONED = ("libstdc++.so.6", "libgcc_s.so.1")
+_ALWAYS_VERSIONED = ("libstdc++.so.6", "libgcc_s.so.1", "libgomp.so.1")
 """Each build of GCC gives their symbols versions: a file of that name without any is something else."""
 _MOST_OBJECTS = 400
 _MOST_FOLDERS = 200

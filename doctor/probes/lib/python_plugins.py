@@ -28,10 +28,13 @@ _OPENED: tuple[tuple[re.Pattern[str], str, re.Pattern[str]], ...] = tuple(
         (r"^jax-(cuda|rocm)(\d{1,3})-pjrt$", r"jax_plugins/xla_\1\2", r"^xla_(?:cuda|rocm)_plugin\.so$"),
         (r"^jax-(rocm)(\d{1,3})-plugin$", r"jax_\1\2_plugin", r"^_linalg\.so$"),
         (r"^tensorflow-rocm$", "tensorflow", r"^libtensorflow_cc\.so\.2$"),
+        (r"^cupy-cuda1\dx$", "cupy_backends/cuda/libs", r"^cublas\..{0,60}\.so$"),
         (r"^cupy-rocm-[\d-]{1,8}$", "cupy_backends/cuda/api", r"^driver\..{0,60}\.so$"),
     )
 )
 """Package, its folder below site-packages, the file that is opened (contents of the wheels, docs/slow-tier.md)."""
+_CUDNN = ("libcudnn.so.9", "libcudnn.so.8")
+"""JAX's plugin for CUDA opens one of them when it starts (its wheel's extra `with_cuda` requires the first)."""
 _STEM = re.compile(r"^(lib[A-Za-z0-9_]{2,40})\.so\.(\d{1,3})$")
 _MOST = 60
 
@@ -73,10 +76,13 @@ def _files(
 
 
 def _missing(loader: Loader, program: str, path: str, package: str, ours: Mapping[str, str]) -> list[dict[str, Any]]:
-    if loader.open(program) is None or loader.open(path) is None:
+    opened = loader.open(path) if loader.open(program) else None
+    if opened is None:
         return []
+    later = [loader.ask(name, opened) for name in _CUDNN] if package.startswith("jax-cuda") else []
+    answers = [*loader.answers, *(later[:1] if not any(answer.path for answer in later) else ())]
     rows: list[dict[str, Any]] = []
-    for answer in loader.answers:
+    for answer in answers:
         if answer.path is not None or is_driver_s(answer.name) or any(r["name"] == answer.name for r in rows):
             continue
         row: dict[str, Any] = {

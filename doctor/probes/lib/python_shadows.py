@@ -116,12 +116,14 @@ def _part_of(system: System, folder: str, names: Sequence[str], package: str, mo
         if top not in names:
             return f"{top}.py"
         inner = system.list_dir(f"{folder}/{top}").value or ()
-        compiled = {p.split("/")[1].partition(".")[0] for p in modules if _is_direct(p, top)}
+        parts = {p.split("/")[1].partition(".")[0] for p in modules if p.startswith(f"{top}/")}
+        compiled = {p.split("/")[1].partition(".")[0] for p in modules if p.startswith(f"{top}/") and _is_direct(p)}
         there = {name.partition(".")[0] for name in inner if name.endswith(".so")}
-        if "__init__.py" in inner and compiled and not compiled & there:
+        most = 2 * len(parts & {name.partition(".")[0] for name in inner}) > len(parts)
+        if "__init__.py" in inner and ((compiled and not compiled & there) or not most):
             return top
     return None
 
 
-def _is_direct(path: str, top: str) -> bool:
-    return path.startswith(f"{top}/") and path.count("/") == 1 and path.endswith(".so")
+def _is_direct(path: str) -> bool:
+    return path.count("/") == 1 and path.endswith(".so")

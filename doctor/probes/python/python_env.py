@@ -15,7 +15,7 @@ from doctor.facts.origin import State
 from doctor.facts.sheet import FactSheet
 from doctor.parsers.python import dist_info, torch_version_file
 from doctor.probes.lib import python_companions, python_metadata, wheels
-from doctor.probes.lib.python_choice import Choice, broken, choose, dangling, other_home
+from doctor.probes.lib.python_choice import Choice, broken, choose, dangling, not_executable, other_home
 from doctor.system.base import Reading, System
 
 READS: tuple[str, ...] = (
@@ -31,6 +31,7 @@ READS: tuple[str, ...] = (
     "file:*/site-packages/torch/version.py public",
     "dir:*/site-packages/torch/lib/rocblas/library public",
     "bytes:*/site-packages/*.dist-info/METADATA public",
+    "file:proc/self/mountinfo name",
 )
 
 _MOST_PACKAGES = 50_000
@@ -46,6 +47,8 @@ def probe(system: System, sheet: FactSheet, python: str | None = None) -> None:
     why = other_home(system, environ, choice) if choice else None
     if not why:
         why = broken(system, environ) if python is None else dangling(system, choice)
+    if choice and not why:
+        why = not_executable(system, choice) or why
     if why is not None:
         sheet.put("interpreter.broken", why, "environment")
     if choice is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from doctor.facts.host import DeviceNode
@@ -70,7 +69,7 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each owning gid that the account lacks; else what the run line lacks."""
     found = list(_of_nodes(machine)) or list(_unmapped(machine))
-    yield from found or list(_of_run_line(machine, kb)) or list(_of_numbers(machine, kb)) or _of_whole_dev(machine)
+    yield from found or list(_of_run_line(machine, kb)) or _of_numbers(machine, kb)
 
 
 def _unmapped(machine: Snapshot) -> Iterator[Finding]:
@@ -160,27 +159,6 @@ def _of_numbers(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
 
 
 _NO_DRIVER = ("rocm-module-not-loaded",)
-
-
-def _of_whole_dev(machine: Snapshot) -> Iterator[Finding]:
-    """toolbox and distrobox pass all of /dev and the account: what misses are the groups that the namespace unmaps."""
-    whole = re.search(r"toolbox|distrobox|toolbx", machine.container.engine_text or "", re.IGNORECASE)
-    if not whole or machine.account.uid == 0 or not run_line.sees_none(machine):
-        return
-    if "amd" not in run_line.vendors_meant(machine) or machine.symptom(*_NO_DRIVER):
-        return
-    if machine.amdgpu_driver.loaded is False or "nomodeset" in (machine.kernel.cmdline or ""):
-        return
-    yield Finding(
-        summary=f"{whole[0].capitalize()} passes the device nodes, but the container may not map their group.",
-        severity=Severity.WARNING,
-        suspect=1,
-        subject=Subject(kind="container", id="groups"),
-        evidence=evidence(machine, ("container.engine_text",)),
-        remedies=(container_advice.with_group(machine, None, mapped=False),),
-        ask="`id` and `ls -ln /dev/kfd /dev/dri` in the container",
-        verify=("id", "-G"),
-    )
 
 
 def _in_neither(machine: Snapshot) -> bool:

@@ -28,9 +28,8 @@ RULE = Rule(
     tags=("access", "amd", "nvidia"),
     doc="""## What it finds
 A node that GPU work opens (/dev/kfd, /dev/dri/renderD*, /dev/nvidia*) exists, but owner, group and mode do not let
-this account open it, outside of a container. In a text that shows the account's groups and no node: neither render
-nor video is among them, and a program finds no AMD GPU. Or the kernel's KFD drives a GPU and ROCm is installed, but
-/dev/kfd is missing.
+this account open it, outside of a container. Or the kernel's KFD drives a GPU and ROCm is installed, but /dev/kfd is
+missing.
 
 ## Why it matters
 No GPU program can start without these nodes, and torch sees no GPU.
@@ -97,8 +96,6 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             remedies=_remedies(machine, gid, group),
             verify=("test", "-r", first.key, "-a", "-w", first.key),
         )
-    if not owners:
-        yield from _no_group_at_all(machine, kb)
 
 
 _AGAIN = "Reboot: the kernel creates the node when it starts."
@@ -189,34 +186,6 @@ def _shut(node: DeviceNode) -> bool:
 
 
 _ROOT_REACHES = ("dri-open-permission", "kfd-open-permission", "kfd-denied")
-
-
-def _no_group_at_all(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
-    """Of a text that shows the account's groups, and no node: neither of the groups that own an AMD GPU's nodes is
-    among them, and a program finds no GPU."""
-    groups = machine.account.member_of
-    if not groups or machine.account.uid == 0 or machine.nodes or not machine.of_vendor("amd"):
-        return
-    unseen = machine.symptom(*_SEES_NONE)
-    if unseen is None or {"render", "video", "root", "nogroup"} & set(groups):
-        return
-    yield Finding(
-        severity=Severity.WARNING,
-        summary="This account is not in the groups render and video, which own an AMD GPU's nodes.",
-        subject=Subject(kind="node", id="/dev/kfd"),
-        evidence=(
-            Evidence(text=f"groups: {', '.join(groups)[:200]}", source=machine.source("account.member_of")),
-            Evidence(text=unseen.text[:200], source=unseen.source),
-        ),
-        remedies=advice(machine, kb),
-        verify=("test", "-r", "/dev/kfd", "-a", "-w", "/dev/kfd"),
-    )
-
-
-_SEES_NONE = (
-    *("torch-cannot-use-gpu-webui", "torch-reports-no-gpu", "torch-reports-no-hip-gpu", "hip-no-device"),
-    *("hip-no-device-code", "hsa-init-out-of-resources", "kfd-open-permission", "kfd-denied"),
-)
 
 
 def _said_of(machine: Snapshot, node: DeviceNode) -> bool:

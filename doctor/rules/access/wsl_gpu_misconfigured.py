@@ -7,13 +7,11 @@ from collections.abc import Iterator
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib import run_line, wheel_runtime
-from doctor.rules.lib.advice import STOPS_CONTAINER, command, step, way
+from doctor.rules.lib.advice import step, way
 from doctor.rules.lib.arguments import Knowledge, Profile
-from doctor.rules.lib.blas_support import rocm_of
 from doctor.rules.lib.error_texts import pointing_to
 from doctor.rules.lib.hardware import has_no, vendors_there
 from doctor.rules.lib.packages import family
-from doctor.versions import Dotted
 
 RULE = Rule(
     id="wsl-gpu-misconfigured",
@@ -33,8 +31,7 @@ RULE = Rule(
     tags=("access", "wsl"),
     doc="""## What it finds
 WSL without /dev/dxg, which all GPU work in WSL uses. Or a Linux driver inside WSL whose libcuda comes before WSL's own
-(/usr/lib/wsl/lib). Or a container of ROCm 7.2 to 7.12 that has /dev/dxg but lacks
-the setting to use it.
+(/usr/lib/wsl/lib).
 
 ## Why it matters
 Under WSL, the driver is on the Windows side. Without /dev/dxg no library can reach it; a Linux driver does not help.
@@ -77,15 +74,6 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     title = "Convert the distribution to WSL 2, if it is WSL 1."
     second = way(title, Scope.HOST, version, risk=stops, undo=(to_one,))
     return (windows,) if "wsl2" in (machine.kernel.release or "").lower() else (windows, second)
-
-
-_DETECT = command(
-    "Recreate the container with HSA_ENABLE_DXG_DETECTION=1, which ROCm before 7.13 needs.",
-    Scope.HOST,
-    *("docker", "run", "--device", "/dev/dxg", "--env", "HSA_ENABLE_DXG_DETECTION=1", "IMAGE"),
-    vendor="amd",
-    risk=STOPS_CONTAINER,
-).model_copy(update={"scope": Scope.CONTAINER})
 
 
 _NO_DRIVER = (
@@ -182,7 +170,6 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         )
     elif machine.host.wsl:
         yield from _shadowed(machine)
-        yield from _unasked(machine)
         yield from _said(machine, kb)
 
 
@@ -202,29 +189,3 @@ def _shadowed(machine: Snapshot) -> Iterator[Finding]:
         remedies=(way("Remove the Linux driver from the WSL distribution.", Scope.DRIVER, owner, remove, root=True),),
         verify=("nvidia-smi",),
     )
-
-
-_BY_LIBROCDXG, _BY_ITSELF = Dotted("7.2"), Dotted("7.13")
-"""The release whose runtime reaches WSL's GPU through librocdxg (ROCm/librocdxg#1), and the one that looks there
-unasked (rocr-runtime core/util/flag.h)."""
-
-
-def _unasked(machine: Snapshot) -> Iterator[Finding]:
-    """A container that has /dev/dxg and sees no GPU, of a ROCm that looks there only when it is asked to."""
-    rocm = Dotted(rocm_of(machine) or "")
-    given = any("/dev/dxg" in device for device in run_line.options(machine, "--device"))
-    if not given or not rocm.numbers or not _BY_LIBROCDXG <= rocm < _BY_ITSELF:
-        return
-    asked = (machine.environment or {}).get(_DETECTION) == "1"
-    if asked or "amd" not in run_line.vendors_meant(machine) or not run_line.sees_none(machine):
-        return
-    yield Finding(
-        summary=f"ROCm in this container finds the GPU through /dev/dxg only with {_DETECTION}=1.",
-        severity=Severity.WARNING,
-        subject=Subject(kind="variable", id=_DETECTION),
-        evidence=evidence(machine, ("host.wsl", "container.run_args", "rocm", "torch.rocm")),
-        remedies=(_DETECT,),
-    )
-
-
-_DETECTION = "HSA_ENABLE_DXG_DETECTION"

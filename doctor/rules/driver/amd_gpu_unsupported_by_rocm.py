@@ -14,11 +14,9 @@ from doctor.rules.lib.advice import by_hand
 from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.blas_support import rocblas_has
 from doctor.rules.lib.error_texts import failing
-from doctor.rules.lib.integrated import APU_TARGETS, discrete, is_integrated
+from doctor.rules.lib.integrated import discrete, is_integrated
 from doctor.versions import Dotted
 
-_LISTED_BY_NONE = ("rocblas-tensile-missing", "hip-no-binary-for-gpu", "program-crashed", "amd-memory-access-fault")
-"""What is seen on a GPU that no release lists, where the release is not known."""
 RULE = Rule(
     id="amd-gpu-unsupported-by-rocm",
     severity=Severity.WARNING,
@@ -26,7 +24,7 @@ RULE = Rule(
     action=Action.INFORM,
     layer=Layer.LIBRARIES,
     title="The installed ROCm does not support this GPU.",
-    needs=[{"gpus", "rocm"}, {"gpus", "torch.rocm"}, *({"gpus", f"symptom:{key}"} for key in _LISTED_BY_NONE)],
+    needs=[{"gpus", "rocm"}],
     proven="synthetic",
     order=18,
     explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
@@ -34,9 +32,7 @@ RULE = Rule(
     tags=("amd", "driver"),
     doc="""
 ## What it finds
-A GPU whose gfx target the installed ROCm release does not list, or one so old that the compute driver skips it. Where
-a program on ROCm or torch crashes, or rocBLAS has no file for the GPU: a GPU that no release lists, and for which the
-release in use has no code.
+A GPU whose gfx target the installed ROCm release does not list.
 
 ## Why it matters
 rocminfo shows no GPU agent, or libraries have no kernels for it.
@@ -44,7 +40,8 @@ rocminfo shows no GPU agent, or libraries have no kernels for it.
 ## Not raised when
 The knowledge base has no row for the release or the GPU, torch is known to work, ollama reports that it runs on the
 GPU, or Folding@home lists it as a device of OpenCL; wheels of ROCm for the target are installed; it is an integrated
-GPU beside a card. Where rocBLAS of that release has code for the GPU it is information.
+GPU beside a card. Where rocBLAS of that release has code for the GPU, or HSA_OVERRIDE_GFX_VERSION makes it pass for
+one that the release lists, it is information.
 
 ## How to confirm
 Compare the gfx target of `rocminfo` with AMD's list.
@@ -118,9 +115,6 @@ _WITHOUT_GFX8 = (4, 0)
 """From this release on AMD supports no GPU before gfx9. Source: the hardware lists of ROCm 3.10 and 4.0;
 github.com/ROCm/ROCm/issues/1695, as of 2022-03."""
 
-_FIRST_LISTED = 10
-"""gfx10: of older generations the releases that listed them are not all in the table."""
-
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each gfx target that no installed ROCm supports."""
@@ -128,6 +122,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         return
     # Distributions build their own ROCm for more GPUs than AMD lists.
     releases = [(r.version, r.key) for r in machine.rocm or () if r.version and r.kind != "distribution"]
+    if not releases:
+        return
     seen: set[str] = set()
     other = failing(machine)
     fits = None if machine.symptom("rocblas-tensile-missing") else machine.symptom(*_FITS)
@@ -141,18 +137,10 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         if not arch or arch in seen:
             continue
         seen.add(arch)
-        if not releases:
-            yield from _listed_by_none(machine, kb, gpu.key, arch)
-            yield from _older_than_gpu(machine, kb, gpu.key, arch)
-            continue
-        if _libraries_for(machine, arch):
-            continue
-        if any(_supports(kb, version, arch) is not False for version, _ in releases):
-            if not any(rocblas_has(version, arch) for version, _ in releases):
-                yield from _listed_by_none(machine, kb, gpu.key, arch)
+        if _libraries_for(machine, arch) or any(_supports(kb, version, arch) is not False for version, _ in releases):
             continue
         names = [f"gpus[{gpu.key}].arch", *(f"rocm[{key}].version" for _, key in releases)]
-        code = _has_code(machine, kb, releases, arch)
+        code = _has_code(machine, kb, releases, arch) or _passes_for_listed(machine, kb, releases)
         said = (Evidence(text=text, source=source) for text, source in list(support_of(kb, arch).lines())[1:])
         yield Finding(
             severity=Severity.INFO if doubtful or code else Severity.WARNING,
@@ -197,73 +185,17 @@ def _has_code(machine: Snapshot, kb: Knowledge, releases: Sequence[tuple[str | N
     return any(rocblas_has(version, arch) for version, _ in releases)
 
 
+def _passes_for_listed(machine: Snapshot, kb: Knowledge, releases: Sequence[tuple[str | None, str]]) -> bool:
+    """Whether HSA_OVERRIDE_GFX_VERSION makes it pass for a target that a release lists."""
+    named = re.fullmatch(r"(\d+)\.(\d+)\.(\d+)", (machine.environment or {}).get(gfx_override.NAME, ""))
+    target = f"gfx{named[1]}{int(named[2]):x}{int(named[3]):x}" if named else ""
+    return bool(target) and any(_supports(kb, version or "", target) for version, _ in releases)
+
+
 def _others_listed(machine: Snapshot, kb: Knowledge, releases: Sequence[tuple[str | None, str]], arch: str) -> bool:
     """Whether another GPU here is one that the release lists: the fault may be of what serves both."""
     others = {g.arch for g in machine.of_vendor("amd") if g.arch and g.arch != arch}
     return any(_supports(kb, version or "", other) for version, _ in releases for other in others)
-
-
-_FIRST_KNOWN = {"gfx110": "5.3", "gfx115": "6.1", "gfx120": "6.2"}
-"""Generation → the first ROCm of which the runtime knows it. Source: ROCm/ROCR-Runtime core/runtime/isa.cpp by tags."""
-_FIRST_APUS = ("gfx902", "gfx909", "gfx90c")
-"""Integrated GPUs that ROCm's runtime starts on and that hang in its work. Source: github.com/ROCm/ROCm/issues/1584,
-2743."""
-_SEES_NONE = (
-    "torch-cannot-use-gpu-webui",
-    "torch-reports-no-gpu",
-    "torch-reports-no-hip-gpu",
-    "hip-no-device",
-    "hip-no-device-code",
-)
-
-
-def _older_than_gpu(machine: Snapshot, kb: Knowledge, key: str, arch: str) -> Iterator[Finding]:
-    """Of a text in which torch sees no GPU: the runtime in its wheel is older than the GPU's generation."""
-    first, rocm = _FIRST_KNOWN.get(arch[:6]), machine.torch.rocm
-    seen = machine.symptom(*_SEES_NONE)
-    if not first or not rocm or not seen or machine.torch.build != "rocm" or Dotted(rocm) >= first:
-        return
-    yield Finding(
-        severity=Severity.WARNING,
-        summary=f"torch's ROCm {rocm[:20]} is too old for {arch[:20]}, which ROCm {first} added.",
-        subject=Subject(kind="gpu", id=key),
-        evidence=(
-            *evidence(machine, (f"gpus[{key}].arch", "torch.version")),
-            Evidence(text=seen.text[:200], source=seen.source),
-        ),
-        remedies=gfx_override.remedies(machine, kb, arch),
-        explains=(*RULE.explains, "device-node-permission"),
-    )
-
-
-def _listed_by_none(machine: Snapshot, kb: Knowledge, key: str, arch: str) -> Iterator[Finding]:
-    """In a text with ROCm and a crash, and without a release that has code for the GPU."""
-    crash = machine.symptom(*_LISTED_BY_NONE)
-    if crash is None and arch in _FIRST_APUS:
-        crash = machine.symptom("amdgpu-ring-timeout")
-    known = machine.torch.installed
-    of_today = int(arch[3:-2]) >= _FIRST_LISTED if re.fullmatch(r"gfx\d{1,2}[0-9a-f]{2}", arch) else False
-    of_today = of_today or arch in APU_TARGETS
-    apart = any(r.kind == "distribution" or not r.version for r in machine.rocm or ())
-    if crash is None or not known or apart or machine.torch.build in ("cuda", "cpu"):
-        return
-    of_torch = machine.torch.installed or machine.torch.version  # its own list of architectures says it
-    if crash.key == "hip-no-binary-for-gpu" and (of_torch or not re.match(r"gfx1[01]", arch)):
-        return
-    if machine.symptom("rocblas-tensile-missing"):  # not of ROCm's own rocBLAS: its maker left the GPU out
-        return
-    gone = crash.key == "rocblas-tensile-missing" and re.match(r"gfx[78]\d\d$", arch) is not None
-    listed = not gone and (not of_today or kb.rocm_range(arch) is not None)
-    if listed or "HSA_OVERRIDE_GFX_VERSION" in (machine.environment or {}):
-        return
-    yield Finding(
-        severity=Severity.WARNING,
-        suspect=crash.key not in ("rocblas-tensile-missing", "hip-no-binary-for-gpu"),
-        summary=f"No ROCm release{' since 4.0' if gone else ''} officially supports {arch[:40]}.",
-        subject=Subject(kind="gpu", id=key),
-        evidence=(*evidence(machine, (f"gpus[{key}].arch",)), Evidence(text=crash.text[:200], source=crash.source)),
-        remedies=gfx_override.remedies(machine, kb, arch),
-    )
 
 
 def _with_newer(machine: Snapshot, kb: Knowledge, version: str, arch: str) -> tuple[Remedy, ...]:

@@ -134,18 +134,20 @@ def _absent(machine: Snapshot, kb: Knowledge, gpus: tuple[Gpu, ...]) -> Finding:
     beside = all(g.integrated for g in gpus) and bool(machine.nvidia_driver.loaded)
     there = f"{len(gpus)} AMD GPU" + ("s" if len(gpus) > 1 else "")
     cmdline = ("kernel.cmdline",) if _kept_out_by(machine) else ()
+    kept_out = () if inside else boot.kept_out(machine, "amdgpu")
     # A list of names is of another day, or a doubt.
     named = any(run_line.from_text(machine, f"gpus[{g.key}].index.hip") for g in gpus)
     return Finding(
         severity=Severity.INFO if beside else Severity.WARNING if named else Severity.ERROR,
         summary=f"amdgpu is not loaded {'on the host of this container (' if inside else 'for '}{there}"
-        + (" on its bus)." if inside else "."),
+        + (" on its bus)." if inside else f": {kept_out[0].partition(':')[0][:60]} keeps it out." if kept_out else "."),
         subject=Subject(kind="driver", id="amdgpu"),
         evidence=(
+            *(Evidence(text=line, source=machine.source("kernel.kept_out")) for line in kept_out[:3]),
             *evidence(machine, ("amdgpu_driver.loaded", "amdgpu_driver.source", "gpus", "kernel.release", *cmdline)),
             *_logged(machine, "amdgpu-firmware-missing", "amdgpu-init-failed")[:2],
         ),
-        remedies=advice(machine, kb),
+        remedies=(boot.let_in(machine, "amdgpu", kept_out),) if kept_out else advice(machine, kb),
         verify=("ls", "-l", "/dev/kfd"),
         source="https://rocm.docs.amd.com/projects/install-on-linux/",
     )

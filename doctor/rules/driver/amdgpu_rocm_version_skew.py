@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from doctor.facts import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
-from doctor.rules.lib import commands, run_line
-from doctor.rules.lib.advice import STOPS_NODE, by_hand
+from doctor.rules.lib import commands
+from doctor.rules.lib.advice import by_hand
 from doctor.rules.lib.amdgpu_release import release_of
 from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.versions import Dotted
@@ -26,7 +26,6 @@ RULE = Rule(
         {"amdgpu_driver.release", "torch.rocm"},
         {"kernel.release", "gpus", "rocm"},
         {"kernel.release", "gpus", "torch.rocm"},
-        {"kernel.release", "amdgpu_driver.built_for", "rocm"},
     ],
     facts_decide=False,
     proven="synthetic",
@@ -35,9 +34,8 @@ RULE = Rule(
     tags=("amd", "driver"),
     doc="""
 ## What it finds
-amdgpu and ROCm releases that AMD does not support together, a kernel's own amdgpu that is too new for a ROCm, which
-then crashes; or a kernel's own amdgpu that runs in place of ROCm's (DKMS built that for another kernel) where ROCm
-finds no GPU.
+amdgpu and ROCm releases that AMD does not support together, or a kernel's own amdgpu that is too new for a ROCm, which
+then crashes.
 
 ## Why it matters
 The runtime needs kernel interfaces that are missing: GPUs disappear, or calls fail with an invalid argument.
@@ -81,10 +79,6 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """One finding for the first ROCm that the driver's release is not listed with."""
     from doctor.knowledge.windows import kmd_serves_rocm
 
-    apart = list(_built_for_other_kernel(machine))
-    if apart:  # the release that DKMS keeps is none that runs
-        yield from apart
-        return
     driver = release_of(machine)
     if driver is None:
         yield from _older_than_kernel(machine)
@@ -107,42 +101,6 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             source=f"{answer.source} ({answer.as_of})",
         )
         return
-
-
-def _built_for_other_kernel(machine: Snapshot) -> Iterator[Finding]:
-    """ROCm's own amdgpu stands ready for another kernel than the one that runs, whose amdgpu is loaded in its place,
-    and ROCm finds no GPU with it. (Where none is loaded, amdgpu-kernel-or-os-unsupported speaks.)"""
-    built, running = machine.amdgpu_driver.built_for, machine.kernel.release
-    failed = machine.symptom(*_REFUSED, *run_line.NO_GPU_SEEN)
-    if not built or not running or running in built or machine.amdgpu_driver.loaded is not True or failed is None:
-        return
-    yield Finding(
-        severity=Severity.WARNING,
-        summary=f"ROCm's amdgpu is built for kernel {built[0][:40]}, but {running[:40]} runs with its own.",
-        subject=Subject(kind="driver", id="amdgpu"),
-        explains=(*RULE.explains, "amd-gpu-unsupported-by-rocm"),
-        evidence=(
-            *evidence(machine, ("amdgpu_driver.built_for", "kernel.release", "amdgpu_driver.source")),
-            Evidence(text=failed.text[:200], source=failed.source),
-        ),
-        remedies=(
-            commands.rebuild_modules(machine),
-            by_hand(
-                f"Boot kernel {built[0][:40]}, for which DKMS has built amdgpu.",
-                Scope.DRIVER,
-                "Choose it in the boot menu (GRUB: Advanced options).",
-                undo="Boot the other kernel again.",
-                reboot=True,
-                root=True,
-                risk=STOPS_NODE,
-                vendor="amd",
-            ),
-        ),
-        source="https://github.com/ROCm/legacy-rocm-build/issues/1663",
-    )
-
-
-_REFUSED = ("kfd-open-no-memory", "hsa-init-out-of-resources")
 
 
 def _unlisted(kb: Knowledge, driver: str, rocm: str) -> bool:

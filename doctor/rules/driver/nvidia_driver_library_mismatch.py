@@ -34,7 +34,7 @@ RULE = Rule(
 ## What it finds
 The loaded NVIDIA kernel module and libcuda or libnvidia-ml on disk (or in the container) have different versions.
 Usually the driver package was updated while the old module stays loaded. Or libcuda's compiler of PTX
-(libnvidia-ptxjitcompiler), on disk, is another driver's (a warning).
+(libnvidia-ptxjitcompiler), on disk, is another driver's (a warning). Or no libcuda is found at all on a host.
 
 ## Why it matters
 `nvidia-smi` fails with "Driver/library version mismatch"; new CUDA programs can't start.
@@ -139,7 +139,34 @@ def _history(machine: Snapshot) -> Iterator[Evidence]:
         yield Evidence(text=text, source=machine.source("holders"))
 
 
+def _no_library(machine: Snapshot) -> Finding | None:
+    """The driver runs, and no program finds its CUDA library: a package for compute was left out or removed."""
+    driver = machine.nvidia_driver
+    if driver.libcuda_found is not False or machine.container.inside is not False or not driver.loaded:
+        return None
+    if machine.host.wsl is not False or any("/libcuda.so" in file.path for file in driver.libraries or ()):
+        return None
+    branch = str(Dotted(driver.version or "").major or "BRANCH")
+    fix = ways.by_hand(
+        "Install the driver's library for compute, in the driver's own version.",
+        Scope.DRIVER,
+        f"Ubuntu: libnvidia-compute-{branch}. Debian: libcuda1. RHEL, Fedora and SLES: nvidia-driver-cuda.",
+        root=True,
+    )
+    return Finding(
+        severity=Severity.ERROR,
+        summary="The NVIDIA driver works, but no program finds its CUDA library libcuda.so.1.",
+        subject=Subject(kind="library", id="libcuda.so.1"),
+        evidence=evidence(machine, ("nvidia_driver.libcuda_found", "nvidia_driver.version")),
+        remedies=(fix,),
+        verify=("ldconfig", "-p"),
+    )
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    if missing := _no_library(machine):
+        yield missing
+        return
     if commands.in_wsl(machine):  # NVML there is of the Linux side, the driver of Windows: they are numbered apart
         return
     driver = machine.nvidia_driver

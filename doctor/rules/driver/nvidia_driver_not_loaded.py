@@ -10,7 +10,7 @@ from doctor.facts.gpu import Gpu
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import advice as ways
-from doctor.rules.lib import commands, module_flavour, presence, run_line
+from doctor.rules.lib import boot, commands, module_flavour, presence, run_line
 from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.error_texts import pointing_to
 from doctor.rules.lib.module_build import elsewhere
@@ -210,13 +210,17 @@ def _absent(machine: Snapshot, kb: Knowledge, gpus: int) -> Finding:
     inside = commands.in_container(machine)
     where = "on the host of this container" if inside else "for"
     there = f"{gpus} NVIDIA GPU{'s' if gpus > 1 else ''}"
-    summary = f"The NVIDIA kernel module is not loaded {where} {there if not inside else f'({there} on its bus)'}."
+    summary = f"The NVIDIA kernel module is not loaded {where} {there if not inside else f'({there} on its bus)'}"
+    kept_out = () if inside else boot.kept_out(machine, "nvidia")
     return Finding(
         severity=Severity.ERROR,
-        summary=summary,
+        summary=f"{summary}: {kept_out[0].partition(':')[0][:60]} keeps it out." if kept_out else f"{summary}.",
         subject=Subject(kind="driver", id="nvidia"),
-        evidence=evidence(machine, ("nvidia_driver.loaded", "gpus", "nvidia_driver.module_on_disk", "kernel.release")),
-        remedies=_remedies(machine, kb),
+        evidence=(
+            *(Evidence(text=line, source=machine.source("kernel.kept_out")) for line in kept_out[:3]),
+            *evidence(machine, ("nvidia_driver.loaded", "gpus", "nvidia_driver.module_on_disk", "kernel.release")),
+        ),
+        remedies=(boot.let_in(machine, "nvidia", kept_out),) if kept_out else _remedies(machine, kb),
         verify=("nvidia-smi", "-L"),
         source="https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/",
     )

@@ -31,7 +31,6 @@ RULE = Rule(
         {"nvidia_driver.version", "environment"},
         {"nvidia_driver.version", "gpus"},
         {"nvidia_driver.version", "packages"},
-        {"nvidia_driver.version", "torch.version"},
         {"nvidia_driver.version", "container.image"},
     ],
     proven="synthetic",
@@ -48,9 +47,6 @@ Also a driver branch older than the GPU, or older than the one that NVIDIA docum
 
 In a pasted text also the CUDA version of a program, image or wheel that does not get the GPU. If the text names only
 a driver branch (`535`), it may be any release of it.
-
-Where only torch's release is known and torch reports no GPU: what PyPI's wheel of that release is built for
-(CUDA 13 from 2.11 on). That is a warning, since the wheel may be from elsewhere.
 
 ## Why it matters
 CUDA does not start: "The NVIDIA driver on your system is too old", `CUDA_ERROR_INSUFFICIENT_DRIVER` (35).
@@ -117,7 +113,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             held = need.who.startswith(CONDA_CUDA)  # which program uses it is not known
             yield found.model_copy(update={"severity": Severity.WARNING}) if held else found
             return
-    yield from (list(_too_old_for_gpu(machine, kb)) or list(_default_wheel(machine, kb)) or _of_image(machine, kb))
+    yield from list(_too_old_for_gpu(machine, kb)) or _of_image(machine, kb)
 
 
 _CUDA_IMAGE = Lazy(r"(?:nvcr\.io/|docker\.io/)?nvidia/cuda:(\d{1,2}\.\d)(?:\.\d{1,2})?(?=-|$)")
@@ -133,27 +129,6 @@ def _of_image(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     summary = f"The image is for CUDA {found[1]}, which needs driver {floor.driver}."
     about = _finding(machine, kb, Need("the image", found[1], "container.image"), floor)
     yield about.model_copy(update={"severity": Severity.WARNING, "summary": summary})
-
-
-def _default_wheel(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
-    """A release that somebody named without its build, in a torch that reports no GPU: PyPI's wheel of it."""
-    from doctor.rules.lib.torch_build_at_hand import on_arm
-
-    blind = (
-        machine.torch.available is False
-        or machine.symptom("torch-reports-no-gpu", "torch-reports-no-hip-gpu") is not None
-    )
-    if not blind or machine.torch.build or machine.os.id in ("windows", "macos") or on_arm(machine):
-        return
-    row = kb.torch_build(machine.torch.version) if machine.torch.version else None
-    if row is None or not row.default_cuda or not machine.of_vendor("nvidia") or "+" in (machine.torch.version or ""):
-        return
-    floor = kb.cuda_floor(row.default_cuda)
-    if floor and not served(machine, row.default_cuda, floor):
-        need = Need(f"torch {row.version}", row.default_cuda, "torch.version")
-        found = _finding(machine, kb, need, floor)
-        summary = f"PyPI's torch {row.version} is built for CUDA {row.default_cuda}, which needs driver {floor.driver}."
-        yield found.model_copy(update={"severity": Severity.WARNING, "summary": summary})
 
 
 def _too_old_for_gpu(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:

@@ -80,7 +80,6 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each GPU that is full, with who holds it; and for command submissions that found no memory."""
-    yield from _no_room_for_a_handle(machine)
     for gpu in machine.gpus or ():
         total, used = gpu.memory_bytes, gpu.memory_used_bytes
         if not total or not used or gpu.integrated or used < total * _FULL:
@@ -107,35 +106,6 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 remedies=REMEDIES,
                 explains=(*RULE.explains, "amdgpu-gpu-hang"),  # Vulkan calls the device lost then
             )
-
-
-def _no_room_for_a_handle(machine: Snapshot) -> Iterator[Finding]:
-    """cuBLAS and cuDNN that can't be set up on a GPU with next to nothing free: their handles take memory."""
-    refused = machine.symptom("cudnn-not-initialized")
-    if refused is None or "NOT_INITIALIZED" not in refused.text:
-        return
-    for gpu in machine.of_vendor("nvidia"):
-        total, used = gpu.memory_bytes, gpu.memory_used_bytes
-        if not total or not used or total - used >= _HANDLES:
-            continue
-        yield Finding(
-            severity=Severity.WARNING,
-            summary=f"Only {(total - used) >> 20} MiB of GPU memory are free, too little to start cuBLAS or cuDNN.",
-            subject=presence.subject(gpu),
-            explains=("gpu-libs-conflict",),
-            evidence=(
-                Evidence(text=refused.text, source=refused.source),
-                *evidence(machine, (f"gpus[{gpu.key}].memory_used_bytes", f"gpus[{gpu.key}].memory_bytes")),
-            ),
-            remedies=REMEDIES,
-            source="https://github.com/EleutherAI/lm-evaluation-harness/issues/1689",
-        )
-        return
-
-
-_HANDLES = 768 << 20
-"""Bytes below which a handle may not be had. A bound of ours: 225 MiB were free where it failed (JuliaGPU/CUDA.jl
-issue 1567), and a listing may be of the moment before."""
 
 
 def _reset(gpu: Gpu) -> tuple[Step, ...]:

@@ -9,10 +9,9 @@ from doctor.facts import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib.advice import firmware, set_to
 from doctor.rules.lib.arguments import Knowledge, Profile
-from doctor.rules.lib.integrated import discrete, integrated, is_integrated, processor_has_gpu
+from doctor.rules.lib.integrated import discrete, integrated, is_integrated
 
 if TYPE_CHECKING:
-    from doctor.facts.gpu import Gpu
     from doctor.facts.snapshot import Symptom
 
 RULE = Rule(
@@ -29,8 +28,7 @@ RULE = Rule(
     tags=("amd", "host"),
     doc="""
 ## What it finds
-Texts that link a failure to an integrated GPU that is used, or counted, beside the discrete one. Also a card beside a
-CPU whose name shows an integrated GPU, where programs crash as they do when they see both.
+Texts that link a failure to an integrated GPU that is used, or counted, beside the discrete one.
 
 ## Why it matters
 Libraries without kernels for the integrated GPU crash, or the wrong GPU runs the work.
@@ -94,10 +92,7 @@ _NO_CODE = ("torch-missing-gpu-arch", "library-missing-gpu-arch")
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding where ROCm lists both kinds and nothing chooses between them."""
     small, cards = integrated(machine), discrete(machine)
-    if not cards or any((machine.environment or {}).get(name) for name in _CHOOSE):
-        return
-    if not small:
-        yield from _of_processor(machine, cards)
+    if not small or not cards or any((machine.environment or {}).get(name) for name in _CHOOSE):
         return
     crash = machine.symptom(*_CRASHES)
     lacks = machine.symptom("rocblas-tensile-missing")
@@ -116,26 +111,6 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         subject=Subject(kind="gpu", id=small[0].key),
         evidence=evidence(machine, names),
         remedies=advice(machine),
-    )
-
-
-def _of_processor(machine: Snapshot, cards: tuple[Gpu, ...]) -> Iterator[Finding]:
-    """The text names a card and a processor with a GPU in it, and programs break as they do where both are shown: one
-    of two causes, and it takes nothing from the other."""
-    crash = machine.symptom(*_CRASHES)
-    if crash is None or not processor_has_gpu(machine):
-        return
-    names = ("host.cpu", f"gpus[{cards[0].key}].arch", f"symptom:{crash.key}")
-    yield Finding(
-        severity=Severity.WARNING,
-        basis="both",
-        suspect=1,
-        explains=(),
-        summary=f"The CPU has an integrated GPU, so programs may see it beside the {cards[0].arch} card.",
-        subject=Subject(kind="gpu", id="integrated"),
-        evidence=evidence(machine, names),
-        remedies=advice(machine),
-        ask="the agents of `rocminfo`: is the processor's GPU among them, and which number has the card",
     )
 
 

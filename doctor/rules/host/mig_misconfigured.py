@@ -28,7 +28,8 @@ RULE = Rule(
     tags=("nvidia", "host"),
     doc="""
 ## What it finds
-MIG enabled on a GPU that has no instance, several MIG devices for one process, or texts about missing instances.
+MIG enabled on a GPU that has no instance, a change of the mode that waits for a reset, several MIG devices for one
+process, or texts about missing instances.
 
 ## Why it matters
 CUDA sees no device although nvidia-smi shows the GPU.
@@ -72,6 +73,12 @@ def _create(address: str | None) -> Remedy:
     )  # fmt: skip
 
 
+def _reset(address: str | None) -> Remedy:
+    title = "Stop the programs on the GPU and reset it."
+    argv = ("nvidia-smi", "--gpu-reset", *(("-i", address) if address else ()))
+    return command(title, Scope.HOST, *argv, root=True, vendor="nvidia", risk="stops every job on the GPU")
+
+
 def _off(address: str | None) -> Remedy:
     which = ("-i", address) if address else ()
     return command(
@@ -93,7 +100,15 @@ def _one_each(machine: Snapshot) -> Remedy:
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each such GPU."""
     for gpu in machine.gpus or ():
-        if gpu.mig_mode == "enabled" and gpu.partitions == ():
+        if gpu.mig_mode and gpu.mig_pending and gpu.mig_mode != gpu.mig_pending:
+            yield Finding(
+                severity=Severity.WARNING,
+                summary=f"GPU {gpu.key}: MIG stays {gpu.mig_mode} until a reset ({gpu.mig_pending} is pending).",
+                subject=Subject(kind="gpu", id=gpu.key),
+                evidence=evidence(machine, [f"gpus[{gpu.key}].mig_mode", f"gpus[{gpu.key}].mig_pending"]),
+                remedies=(_reset(gpu.pci_address),),
+            )
+        elif gpu.mig_mode == "enabled" and gpu.partitions == ():
             yield Finding(
                 summary=f"GPU {gpu.key}: MIG is on but has no instance, so CUDA sees no device there.",
                 subject=Subject(kind="gpu", id=gpu.key),
@@ -110,7 +125,6 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 remedies=(_create(gpu.pci_address), _off(gpu.pci_address)),
             )
     yield from _several(machine)
-    yield from _counted(machine)
 
 
 def _unseen(machine: Snapshot) -> bool:
@@ -130,24 +144,5 @@ def _several(machine: Snapshot) -> Iterator[Finding]:
             subject=Subject(kind="variable", id="CUDA_VISIBLE_DEVICES"),
             evidence=evidence(machine, ["environment[CUDA_VISIBLE_DEVICES]"]),
             remedies=(_one_each(machine),),
-            source="https://docs.nvidia.com/datacenter/tesla/mig-user-guide/",
-        )
-
-
-def _counted(machine: Snapshot) -> Iterator[Finding]:
-    """A process that asks for a second device is refused where the GPU is cut up: it has one of the instances."""
-    cut = [gpu for gpu in machine.gpus or () if gpu.mig_mode == "enabled" and gpu.partitions]
-    whole = [gpu for gpu in machine.gpus or () if gpu.vendor == "nvidia" and gpu.mig_mode != "enabled"]
-    asked = (machine.environment or {}).get("CUDA_VISIBLE_DEVICES", "")
-    if cut and not whole and machine.symptom("invalid-device-ordinal") and asked.count("MIG-") < 2:
-        yield Finding(
-            severity=Severity.WARNING,
-            summary=f"GPU {cut[0].key}: MIG is on, so a process sees one instance as device 0 and no second device.",
-            subject=Subject(kind="gpu", id=cut[0].key),
-            evidence=evidence(machine, (f"gpus[{cut[0].key}].partitions", "symptom:invalid-device-ordinal")),
-            remedies=(
-                _one_each(machine),
-                _off(cut[0].pci_address),
-            ),
             source="https://docs.nvidia.com/datacenter/tesla/mig-user-guide/",
         )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from doctor.facts import Snapshot
+from doctor.facts.gpu import Gpu
 from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import presence
@@ -30,17 +31,17 @@ RULE = Rule(
     tags=("host",),
     doc="""
 ## What it finds
-A link with fewer lanes than the GPU and slot support; uncorrected errors of a GPU's link in the kernel log, or many
-corrected ones (info).
+A link with fewer lanes than the GPU and slot support, or one that stays at 2.5 GT/s while the GPU works; uncorrected
+errors of a GPU's link in the kernel log, or many corrected ones (info).
 
 ## Why it matters
 Copies are slower, and a bad link can drop the GPU off the bus.
 
 ## Not raised when
-The link has all possible lanes; a lower speed alone is power saving. x8 of x16, which many boards give by design. A
-virtual function. It is information if the slot has no more lanes, or a tunnel (Thunderbolt, USB4) reports four lanes
-at 2.5 GT/s. So it is if several GPUs of a pasted text have the same lanes and nobody complains about speed or the
-link. A few corrected errors. A text about an MI300A, which has CPU and GPU in one socket, does not count.
+The link has all possible lanes; a lower speed of an idle GPU is power saving. x8 of x16, which many boards give by
+design. A virtual function. It is information if the slot has no more lanes, or a tunnel (Thunderbolt, USB4) reports
+four lanes at 2.5 GT/s. So it is if several GPUs of a pasted text have the same lanes and nobody complains about speed
+or the link. A few corrected errors. A text about an MI300A, which has CPU and GPU in one socket, does not count.
 
 ## How to confirm
 `lspci -vv`: LnkSta against LnkCap.
@@ -81,8 +82,8 @@ _MORE_IS_WRONG = (
 )
 
 
-_OF_TUNNEL, _SLOWEST = 4, 2.5
-"""Lanes and GT/s of the virtual link, whatever the cable carries (USB4 specification, PCIe tunnelling)."""
+_FIRST_SPEED, _BUSY = 2.5, 50
+"""GT/s that a link idles at, and the per cent of use from which on it must be faster."""
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
@@ -100,16 +101,28 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         ):
             hit.add(gpu.pci_address or gpu.key)
             by_slot = gpu.link.slot_width is not None and gpu.link.slot_width <= gpu.link.width
-            tunnel = False
             yield Finding(
-                severity=Severity.INFO if by_slot or tunnel or designed else Severity.WARNING,
+                severity=Severity.INFO if by_slot or designed else Severity.WARNING,
                 summary=f"GPU {gpu.key}: the PCIe link uses x{gpu.link.width} of x{gpu.link.max_width} lanes"
-                + (", and its slot has no more." if by_slot else ", as tunnels report." if tunnel else "."),
+                + (", and its slot has no more." if by_slot else "."),
                 subject=Subject(kind="gpu", id=gpu.key),
                 evidence=evidence(machine, [f"gpus[{gpu.key}].link.{n}" for n in ("width", "max_width", "slot_width")]),
                 remedies=(_SLOT,) if by_slot else (_RESEAT,),
             )
+        elif _slow_at_work(gpu) and not from_text(machine, f"gpus[{gpu.key}].link.speed_gt_s"):
+            yield Finding(
+                summary=f"GPU {gpu.key}: the PCIe link stays at 2.5 of {gpu.link.max_speed_gt_s} GT/s while it works.",
+                subject=Subject(kind="gpu", id=gpu.key),
+                evidence=evidence(machine, [f"gpus[{gpu.key}].link.speed_gt_s", f"gpus[{gpu.key}].sensors"]),
+                remedies=(_RESEAT,),
+            )
     yield from _bus_errors(machine, hit)
+
+
+def _slow_at_work(gpu: Gpu) -> bool:
+    """A link idles at the first generation's speed; a GPU that is busy raises it."""
+    slow = gpu.link.speed_gt_s == _FIRST_SPEED and (gpu.link.max_speed_gt_s or 0) > _FIRST_SPEED
+    return slow and (gpu.sensors.utilisation_percent or 0) >= _BUSY and not gpu.virtual_function
 
 
 _MINDED = ("link-bandwidth-limited", *_MORE_IS_WRONG)

@@ -44,6 +44,24 @@ def without_argument(machine: Snapshot, argument: str) -> Remedy:
     )
 
 
+def kept_out(machine: Snapshot, module: str) -> tuple[str, ...]:
+    """Lines of modprobe's configuration that keep it from loading."""
+    return tuple(line for line in machine.kernel.kept_out or () if module in line.partition(": ")[2].split())
+
+
+def let_in(machine: Snapshot, module: str, lines: tuple[str, ...]) -> Remedy:
+    file = lines[0].partition(": ")[0]
+    return way(
+        f"Remove the lines on {module} from {file[:60]}, then load the module.",
+        Scope.DRIVER,
+        step(f"Delete them from {file}, and rebuild the initramfs (update-initramfs -u, or dracut --force)."),
+        step("Load the module.", "modprobe", module),
+        root=True,
+        risk="the GPU may take over the display",
+        undo=(step("Restore the lines, rebuild the initramfs, then reboot."),),
+    )
+
+
 def _by_tool(machine: Snapshot, argument: str) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
     """Steps that add it and steps that take it away again.
 

@@ -89,9 +89,9 @@ def kernel_libraries(machine: Snapshot) -> Iterator[Finding]:
     yield from of_pins(machine, wants=_KERNEL_LIBRARIES, about="wants")
 
 
-STANDALONE = ("nvidia-cudnn", "nvidia-nccl", "nvidia-cusparselt", "nvidia-nvshmem")
-"""Libraries that no other of CUDA's is linked with, package names up to the major of CUDA. A newer minor or patch of
-one serves a program that was built with an older (docs.nvidia.com, cuDNN's API compatibility, 2026-11-23)."""
+STANDALONE = ("nvidia-cudnn", "nvidia-nccl", "nvidia-cusparselt", "nvidia-nvshmem", "nvidia-nvjitlink")
+"""Package names up to the major of CUDA. A newer minor or patch of one serves a program that was built with an older
+(docs.nvidia.com: cuDNN's API compatibility, nvJitLink's compatibility, 2026-11-24)."""
 
 
 def gpu_packages(machine: Snapshot) -> Iterator[Finding]:

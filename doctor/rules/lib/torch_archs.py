@@ -115,12 +115,15 @@ def _at_least(machine: Snapshot, kb: Knowledge) -> tuple[str, ...] | None:
 _WHEEL = Lazy(r"\d+\.\d+\.\d+\+cu\d{3}")
 
 
-def too_new_for_wheel(machine: Snapshot, kb: Knowledge, arch: str) -> bool:
-    """Whether an official CUDA wheel whose list of architectures is not known can have no code for an NVIDIA GPU: its
-    CUDA is older than the first that knows any GPU of that major, and code for a lower major does not run."""
-    found = kb.compute_capability(arch)
-    if made_for(machine, kb)[1] or not _WHEEL.fullmatch(machine.torch.version or "") or found is None:
-        return False
+def outside_cuda(machine: Snapshot, kb: Knowledge, arch: str) -> str | None:
+    """Why a build whose list of architectures is not known can have no code for an NVIDIA GPU: its CUDA dropped the
+    GPU's architecture, or (an official wheel) is older than the first that knows any GPU of that major."""
+    found, cuda = kb.compute_capability(arch), Dotted(machine.torch.cuda or "")
+    if made_for(machine, kb)[1] or found is None or not cuda.numbers:
+        return None
+    if found.last_cuda and (cuda.major or 0) > (Dotted(found.last_cuda).major or 0):
+        return f"is built with CUDA {str(cuda)[:12]}, which dropped"
     same = (kb.compute_capability(f"{found.cc.partition('.')[0]}.{minor}") for minor in range(10))
     first = min((Dotted(c.first_cuda) for c in same if c and c.first_cuda), default=None)
-    return first is not None and Dotted(machine.torch.cuda or "99") < first
+    older = _WHEEL.fullmatch(machine.torch.version or "") and first is not None and cuda < first
+    return "is built with a CUDA too old for" if older else None

@@ -8,7 +8,7 @@ from doctor.facts.drivers import Install, LoaderChoice
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
-from doctor.rules.lib import library_found, process_maps, python_files, python_loading, run_line, wheel_runtime
+from doctor.rules.lib import process_maps, python_files, python_loading, run_line, wheel_runtime
 from doctor.rules.lib.advice import by_hand, unset
 from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.python_packages import package, pip_install, release, shown
@@ -90,9 +90,6 @@ _FAILED = (
     "cudnn-sublibrary-version-mismatch",
 )
 """Symptoms that make a library from elsewhere on the loader's path, or another release than torch pins, the cause."""
-_NOT_TAKEN = ("rocblas-tensile-file-unreadable",)
-"""Symptoms of a file of ROCm that is there, and that the library which reads it does not understand."""
-_ROCM_PATH = Lazy(r"/opt/rocm(?:-(\d{1,2}\.\d{1,2}))?[\w.-]*/")
 _ELSEWHERE = Lazy(r"/(?:usr/local/cuda[\w.-]*|opt/rocm[\w.-]*|opt/cuda[\w.-]*|[\w/.-]*cudnn[\w./-]*)/lib(?:64)?\b")
 _STACK = Lazy(r"/(?:rocm|cuda)-(\d{1,2}(?:\.\d{1,2})?)")
 
@@ -124,10 +121,8 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                     ),
                 ),
             )
-    yield from library_found.another_copy(machine)
     yield from wheel_runtime.conflict(machine)
     yield from _loader_path(machine)
-    yield from _files_of_another_rocm(machine)
     yield from _unpinned(machine, kb)
 
 
@@ -168,26 +163,6 @@ def _nothing_fails(machine: Snapshot) -> bool:
     """Whether this is a pasted text in which no library fails, and nothing crashes or fails to import."""
     felt = _felt(machine) or machine.symptom("program-crashed") is not None
     return run_line.from_text(machine, "environment") and not felt
-
-
-def _files_of_another_rocm(machine: Snapshot) -> Iterator[Finding]:
-    """A file of an installed ROCm that a torch with libraries of another release could not take."""
-    ours, failed = machine.torch.rocm, machine.symptom(*_NOT_TAKEN)
-    path = _ROCM_PATH.search(failed.text) if failed else None
-    if not failed or not path or not ours or machine.torch.build != "rocm":
-        return
-    theirs = path[1] or next((i.version for i in machine.rocm or () if i.version), None)
-    if not theirs or Dotted(theirs).series() == Dotted(ours).series():
-        return
-    yield Finding(
-        summary=f"torch has libraries of ROCm {ours[:12]} but reads files of ROCm {theirs[:12]}.",
-        severity=Severity.WARNING,
-        subject=Subject(kind="library", id="rocm"),
-        basis="both",
-        explains=("torch-sees-no-gpu", "framework-sees-no-gpu", "blas-kernels-missing"),
-        evidence=(Evidence(text=failed.text, source=failed.source), *evidence(machine, ("torch.version",))),
-        remedies=advice(machine),
-    )
 
 
 def _of_stack(soname: str, stack: str) -> bool:

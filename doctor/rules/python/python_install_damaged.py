@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from doctor.facts.python import InstalledFault
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
-from doctor.rules.lib.advice import by_hand, step, unset, way
+from doctor.knowledge.requirements import unmet
+from doctor.rules.lib.advice import by_hand, command, step, unset, way
 from doctor.rules.lib.arguments import Knowledge, Profile
-from doctor.rules.lib.pip import python_after
+from doctor.rules.lib.pip import pip, python_after, python_of
 from doctor.rules.lib.python_packages import pip_install
+from doctor.rules.lib.python_pins import of_pin
 
 RULE = Rule(
     id="python-install-damaged",
@@ -30,10 +32,12 @@ RULE = Rule(
     tags=("python",),
     doc="""## What it finds
 Files of torch, its companions and their libraries that the package's own list (RECORD, conda-meta) names but that are
-missing, cut short, of another release or for another CPU; compiled modules for another release of Python; packages that
-they require and that are not installed; a folder or script that Python imports instead of such a package, or of a
-module of the standard library (on PYTHONPATH, in ~/.local, in the working directory); a virtual environment without its
-Python or its `pyvenv.cfg`.
+missing, cut short, of another release or for another CPU; compiled modules for another release of Python; a folder that
+this account may not read; packages that they require and that are not installed, or that transformers refuses at
+import; two packages that install the same files; a torch without metadata; a folder or script that Python imports
+instead of such a package, or of a module of the standard library (on PYTHONPATH, in ~/.local, in the working
+directory); a virtual environment without `pyvenv.cfg` or a Python that this account can start, or on a file system that
+is mounted with noexec.
 
 ## Why it matters
 The import fails, or a library fails to load later.
@@ -70,13 +74,60 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             summary=f"Python does not work here: {machine.interpreter.broken}."[:200],
             subject=Subject(kind="path", id="interpreter") if named else Subject(kind="variable", id=variable),
             evidence=evidence(machine, ("interpreter.broken", *(() if named else (f"environment[{variable}]",)))),
-            remedies=(_new_environment(machine) if variable == "VIRTUAL_ENV" else unset(machine, variable),),
+            remedies=(
+                by_hand(_MOUNT, Scope.HOST, root=True)
+                if _NOEXEC in machine.interpreter.broken
+                else _new_environment(machine)
+                if variable == "VIRTUAL_ENV"
+                else unset(machine, variable),
+            ),
         )
     faults = [f for f in machine.installed_faults or () if f.kind != "no-binary"]
     others = [f for f in faults if f.kind == "other-python"]
-    yield from (_finding(machine, fault) for fault in faults if fault.kind != "other-python")
+    absent: dict[tuple[str, bool], list[InstalledFault]] = {}
+    for fault in faults:
+        if fault.kind == "not-installed":
+            absent.setdefault((fault.package, bool(fault.files)), []).append(fault)
+        elif fault.kind != "other-python":
+            yield _finding(machine, fault)
+    yield from (_not_installed(machine, found) for found in absent.values())
     if others:
         yield _of_other_python(machine, others)
+    yield from _refused_versions(machine)
+    yield from _without_metadata(machine)
+
+
+_NOEXEC = "mounted with noexec"
+_MOUNT = "Move the environment to another file system, or mount this one again with exec."
+
+
+def _refused_versions(machine: Snapshot) -> Iterator[Finding]:
+    """What these packages compare at import: another release of what they require ends it."""
+    for each in unmet(machine, _COMPARE_AT_IMPORT):
+        if each.held and each.wants not in ("torch", "numpy"):
+            yield of_pin(machine, each, Severity.ERROR)
+
+
+_COMPARE_AT_IMPORT = ("transformers", "diffusers")
+"""transformers and diffusers: dependency_versions_check.py."""
+_ASK_METADATA = frozenset({"accelerate", "transformers", "diffusers", "peft"})
+
+
+def _without_metadata(machine: Snapshot) -> Iterator[Finding]:
+    """torch is there and nothing says its version: what asks for its metadata takes it for missing."""
+    names = {p.name for p in machine.packages or ()}
+    asking = sorted(names & _ASK_METADATA)
+    if not machine.torch.installed or not machine.torch.location or names & {"torch", "pytorch"} or not asking:
+        return
+    version = (machine.torch.version or "").partition("+")[0]
+    yield Finding(
+        severity=Severity.WARNING,
+        summary=f"torch has no metadata (torch-*.dist-info): {asking[0]} does not find it.",
+        subject=Subject(kind="package", id="torch metadata"),
+        evidence=evidence(machine, ("torch.location", "torch.version")),
+        remedies=(pip_install(machine, "Install torch again.", "--force-reinstall", "--no-deps", f"torch=={version}"),),
+        verify=(python_after(machine), "-c", "import importlib.metadata as m; print(m.version('torch'))"),
+    )
 
 
 def _finding(machine: Snapshot, fault: InstalledFault) -> Finding:
@@ -87,15 +138,27 @@ def _finding(machine: Snapshot, fault: InstalledFault) -> Finding:
         in_cwd = fault.detail == "the working directory"
         summary = f"{first[:80]} hides {fault.package}: it comes first {'in' if in_cwd else 'on'} {fault.detail}."
         severity = Severity.WARNING if in_cwd else Severity.ERROR
-        way = "start Python in another folder" if in_cwd else "remove its folder from PYTHONPATH"
+        other = "start Python in another folder" if in_cwd else "remove its folder from PYTHONPATH"
         undo = "Restore the old name."
-        fixes: tuple[Remedy, ...] = (by_hand(f"Rename {first}, or {way}.", Scope.ENVIRONMENT, undo=undo),)
+        fixes: tuple[Remedy, ...] = (by_hand(f"Rename {first}, or {other}.", Scope.ENVIRONMENT, undo=undo),)
     elif fault.kind == "mixed":
         summary = f"{name}: its version file says {(fault.detail or '')[:30]}, so files of two releases are mixed."
         severity = Severity.ERROR
         fixes = (pip_install(machine, "Install it again, without the other release.", *_again(fault)),)
-    elif fault.kind == "not-installed":
-        return _not_installed(machine, fault)
+    elif fault.kind == "denied":
+        summary = f"This account may not read {first[:120]}: {fault.package} cannot be imported."
+        severity = Severity.ERROR
+        readable = ("chmod", "-R", "a+rX", first)
+        fixes = (command("Let all accounts read the package.", Scope.ENVIRONMENT, *readable, root=True),)
+    elif fault.kind == "shared":
+        summary = f"{fault.detail} and {fault.package} install the same files ({short[:50]}); keep one of them."
+        severity = Severity.WARNING
+        both = ("-m", "pip", "uninstall", "--yes", fault.package, fault.detail or "")
+        remove = step("Remove both.", python_of(machine), *both, where="environment")
+        install = pip(machine, "Install one.", f"{fault.package}=={fault.version}")
+        title = f"Remove both, then install the one you need ({fault.package} here)."
+        back = (step("Install the other one again."),)
+        fixes = (way(title, Scope.ENVIRONMENT, remove, *install, undo=back),)
     elif fault.detail == "editable install":
         summary = f"{name}: its folder of sources is missing (editable install of {first[:80]})."
         severity = Severity.ERROR
@@ -123,8 +186,10 @@ def _changed(machine: Snapshot, fault: InstalledFault) -> Finding:
     name = (fault.files[0] if fault.files else "").rpartition("/")[2]
     more = f" and {fault.number - 1} more" if fault.number > 1 else ""
     verb = "are not the files" if more else "is not the file"
+    lacking = any(b.package == fault.package and b.missing_symbols for b in machine.binaries or ())
     return Finding(
-        severity=Severity.INFO,
+        severity=Severity.ERROR if lacking else Severity.INFO,
+        explains=(*RULE.explains, "torch-companion-mismatch", "extension-abi-mismatch") if lacking else (),
         summary=f"{name[:50]}{more} {verb} that {fault.package} {(fault.version or '')[:30]} installed.",
         subject=Subject(kind="package", id=f"{fault.package} changed"),
         evidence=_shown(machine, fault),
@@ -137,21 +202,24 @@ def _again(fault: InstalledFault) -> tuple[str, ...]:
     return "--force-reinstall", "--no-deps", f"{fault.package}=={fault.version}"
 
 
-def _not_installed(machine: Snapshot, fault: InstalledFault) -> Finding:
+def _not_installed(machine: Snapshot, faults: list[InstalledFault]) -> Finding:
     """An error where the package imports it at once; without others a part of the package may not work."""
-    wanted = (fault.detail or "").partition(";")[0].strip()
+    first = faults[0]
+    wanted = [(fault.detail or "").partition(";")[0].strip() for fault in faults]
+    more = f" and {len(faults) - 1} more, which are" if len(faults) > 1 else ", which is"
     source = machine.source("installed_faults")
-    fatal = tuple(Evidence(text=f"{path} imports it"[:380], source=source) for path in fault.files[:1])
+    fatal = tuple(Evidence(text=f"{path} imports it"[:380], source=source) for path in first.files[:1])
+    required = (f"{fault.package} {fault.version} requires {fault.detail}"[:380] for fault in faults[:8])
     return Finding(
         severity=Severity.ERROR if fatal else Severity.WARNING,
-        summary=f"{fault.package} {(fault.version or '')[:30]} requires {wanted[:60]}, which is not installed.",
-        subject=Subject(kind="package", id=fault.key),
+        summary=f"{first.package} {(first.version or '')[:30]} requires {wanted[0][:60]}{more} not installed.",
+        subject=Subject(kind="package", id=first.key),
         evidence=(
-            Evidence(text=f"{fault.package} {fault.version} requires {fault.detail}"[:380], source=source),
+            *(Evidence(text=text, source=source) for text in required),
             *fatal,
             *evidence(machine, ("interpreter.site_packages",)),
         ),
-        remedies=(pip_install(machine, "Install what is missing.", wanted),),
+        remedies=(pip_install(machine, "Install what is missing.", *wanted),),
         verify=(python_after(machine), "-m", "pip", "check"),
     )
 

@@ -67,7 +67,6 @@ _BUILDS = ("build-command-failed", "nvcc-unsupported-gpu-architecture", "ptxas-u
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Another major of CUDA, or another series of ROCm, than torch was built with, while something is compiled."""
     yield from python_files.deepspeed(machine)
-    yield from _bitsandbytes_of_another_rocm(machine)
     if not any(s.key in _BUILDS for s in machine.symptoms):
         return
     yield from _compiler_of_another_cuda(machine)
@@ -87,30 +86,6 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             evidence=evidence(machine, ("torch.version", "torch.cuda", "torch.rocm", "cuda", "rocm")),
             remedies=toolkit_of_torch(machine),
         )
-
-
-_BNB = Lazy(r"(\S{0,400})\blibbitsandbytes_rocm(\d)(\d{1,2})\.so")
-
-
-def _bitsandbytes_of_another_rocm(machine: Snapshot) -> Iterator[Finding]:
-    """bitsandbytes asks for its library by torch's ROCm, and its build names it by hipconfig's: in a tree that was
-    built here the name is missing where the two differ (bitsandbytes: cuda_specs.py, CMakeLists.txt)."""
-    lacking, ours = machine.symptom("bitsandbytes-lacks-rocm-binary"), machine.torch.rocm
-    asked = _BNB.search(lacking.text) if lacking else None
-    if not lacking or not asked or not ours or Dotted(ours).series(2) != Dotted(f"{asked[2]}.{asked[3]}").series(2):
-        return
-    held = [i.version for i in machine.rocm or () if i.version]
-    if "-packages/" in asked[1] or not held or any(Dotted(v).series(2) == Dotted(ours).series(2) for v in held):
-        return
-    yield Finding(
-        summary=f"bitsandbytes was built for ROCm {held[0][:12]} but looks for the library of torch's {ours[:12]}.",
-        severity=Severity.WARNING,
-        subject=Subject(kind="toolkit"),
-        basis="both",
-        explains=(*RULE.explains, "extension-abi-mismatch", "library-missing-gpu-arch"),
-        evidence=(Evidence(text=lacking.text, source=lacking.source), *evidence(machine, ("torch.version", "rocm"))),
-        remedies=toolkit_of_torch(machine),
-    )
 
 
 def _compiler_of_another_cuda(machine: Snapshot) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from doctor.rules.lib import gfx_override, python_files, run_line
 from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.error_texts import failing
 from doctor.rules.lib.integrated import is_integrated
-from doctor.rules.lib.torch_archs import made_for, no_wheel_serves, runs, too_new_for_wheel, torch_serves
+from doctor.rules.lib.torch_archs import made_for, no_wheel_serves, outside_cuda, runs, torch_serves
 from doctor.rules.lib.torch_install import install, run_kernel, solved
 
 RULE = Rule(
@@ -149,22 +149,22 @@ _NO_CODE = (
 
 
 def _by_release(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
-    """The build of torch is unknown, and no wheel of its release has code for the GPU; or the CUDA of the wheel is
-    older than the GPU."""
+    """The build of torch is unknown, and no wheel of its release has code for the GPU; or the build's CUDA can make
+    none for it."""
     gpus = [g for g in machine.of_vendor("nvidia") if g.arch]
-    older = {g.arch for g in gpus if too_new_for_wheel(machine, kb, g.arch or "")}
-    unserved = {g.arch: g for g in gpus if g.arch in older or no_wheel_serves(machine, kb, g.arch or "")}
+    why = {g.arch: outside_cuda(machine, kb, g.arch or "") for g in gpus}
+    unserved = {g.arch: g for g in gpus if why[g.arch] or no_wheel_serves(machine, kb, g.arch or "")}
     if len(unserved) < len({g.arch for g in gpus}) or machine.of_vendor("amd"):
         return
     for arch, gpu in sorted(unserved.items(), key=str):
         yield Finding(
             summary=(
-                f"torch {(machine.torch.version or '')[:40]} is built with a CUDA too old for {str(arch)[:20]}"
-                if arch in older
+                f"torch {(machine.torch.version or '')[:40]} {why[arch]} {str(arch)[:20]}"
+                if why[arch]
                 else f"No wheel of torch {(machine.torch.version or '')[:40]} has code for {str(arch)[:20]}"
             )
             + f" ({(gpu.name or gpu.key)[:40]}).",
-            severity=Severity.WARNING,
+            severity=Severity.WARNING if run_line.from_text(machine, "torch.version") else Severity.ERROR,
             subject=Subject(kind="gpu", id=gpu.key),
             evidence=evidence(machine, ("torch.version", f"gpus[{gpu.key}].arch", f"gpus[{gpu.key}].name")),
             remedies=(install(machine, "nvidia"),),

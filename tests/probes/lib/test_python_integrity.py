@@ -50,6 +50,24 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     assert found(tmp_path, environment(**{"torch/nn/modules.py": None})) == [("missing", ["modules.py"])]
 
 
+def test_an_empty_init_may_be_missing(tmp_path: Path) -> None:
+    files = environment(**{"torch/nn/__init__.py": ""})
+    path = f"{SITE}/torch-2.9.1.dist-info/RECORD"
+    files[path] += "torch/nn/__init__.py,sha256=abc,0\n"
+    del files[f"{SITE}/torch/nn/__init__.py"]
+    assert found(tmp_path, files) == []
+
+
+def test_two_packages_that_install_the_same_library(tmp_path: Path) -> None:
+    files = environment(**{"nvidia/lib/libx.so": ELF})
+    for name, size in (("nvidia-x-cu12", len(ELF)), ("nvidia-x-cu13", 9)):
+        files[f"{SITE}/{name.replace('-', '_')}-1.dist-info/RECORD"] = f"nvidia/lib/libx.so,sha256=abc,{size}\n"
+    assert ("shared", ["libx.so"]) in (found(tmp_path, files) or [])
+    record = f"{SITE}/nvidia_x_cu13-1.dist-info/RECORD"
+    same = {**files, record: files[record].replace(",9", f",{len(ELF)}")}
+    assert found(tmp_path, same) == []
+
+
 def test_headers_may_be_deleted(tmp_path: Path) -> None:
     assert found(tmp_path, environment(**{"torch/include/ATen.h": None})) == []
 
@@ -101,6 +119,31 @@ def test_an_interpreter_that_was_named_and_leads_nowhere(tmp_path: Path) -> None
 def test_a_folder_before_it_without_its_modules_hides_it(tmp_path: Path) -> None:
     files = environment() | {"src/torch/__init__.py": ""}
     assert found(tmp_path, files, PYTHONPATH="/src") == [("hidden", ["torch"])]
+
+
+def test_a_small_package_of_that_name_hides_one_without_compiled_modules(tmp_path: Path) -> None:
+    files = environment()
+    parts = ("core", "sets", "series", "plotting")
+    names = ["sympy/__init__.py", *(f"sympy/{part}/__init__.py" for part in parts)]
+    files |= {f"{SITE}/{name}": "x = 1" for name in names}
+    files[f"{SITE}/sympy-1.dist-info/RECORD"] = "".join(f"{name},sha256=abc,5\n" for name in names)
+    requires = "Metadata-Version: 2.1\nName: torch\nVersion: 2.9.1\nRequires-Dist: sympy\n"
+    files[f"{SITE}/torch-2.9.1.dist-info/METADATA"] = requires
+    files[f"{SITE}/sympy-1.dist-info/METADATA"] = "Metadata-Version: 2.1\nName: sympy\nVersion: 1\n"
+    assert found(tmp_path, files | {"src/sympy/__init__.py": ""}, PYTHONPATH="/src") == [("hidden", ["sympy"])]
+    whole = {name.replace("sympy/", "own/sympy/", 1): "" for name in names}
+    assert found(tmp_path, files | whole, PYTHONPATH="/own") == []
+
+
+def test_an_environment_from_which_nothing_may_be_loaded(tmp_path: Path) -> None:
+    said = []
+    for options in ("rw,noexec", "rw"):
+        mounts = f"1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 0:9 / /env {options} - tmpfs tmpfs rw\n"
+        sheet = FactSheet()
+        files = environment() | {"proc/self/mountinfo": mounts}
+        python_env.probe(Pretend(tmp_path, files, {"VIRTUAL_ENV": "/env"}), sheet)
+        said.append(sheet.get("interpreter.broken"))
+    assert said == ["/env is on /env, which is mounted with noexec: no library loads from it", ""]
 
 
 def test_a_folder_before_it_without_init_hides_nothing(tmp_path: Path) -> None:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from doctor.knowledge import Knowledge
 from doctor.rules.access import wsl_gpu_misconfigured as rule
-from doctor.triage.read import read_text
 from tests.knowledge.texts import raised
 from tests.rules import machines
 from tests.rules.driver.asked import found, told
@@ -41,20 +37,3 @@ def test_a_runtime_that_fails_outweighs_a_list_of_another_day() -> None:
 
 
 RUN = "docker run -it {}rocm/pytorch:latest python3 -c 'import torch'\ntorch.cuda.is_available(): False\n"
-
-
-@pytest.mark.parametrize(
-    ("rocm", "options", "warned"),
-    [
-        ("7.2", "--device=/dev/dxg ", True),
-        ("7.2.1", "--device /dev/dxg -e HSA_ENABLE_DXG_DETECTION=0 ", True),
-        ("7.2", "--device=/dev/dxg -e HSA_ENABLE_DXG_DETECTION=1 ", False),
-        ("7.2", "", False),  # it was given no /dev/dxg: another cause's
-        ("7.13", "--device=/dev/dxg ", False),
-        ("6.4.2", "--device=/dev/dxg ", False),
-    ],
-)
-def test_a_container_under_wsl_whose_rocm_looks_for_dxg_only_when_asked(rocm: str, options: str, warned: bool) -> None:
-    text = f"OS: Ubuntu 24.04 (WSL 2)\nROCm version: {rocm}\n{RUN.format(options)}"
-    found = rule.check(read_text([text.encode()]), Knowledge(), None)
-    assert any("HSA_ENABLE_DXG_DETECTION=1" in f.summary for f in found) is warned

@@ -126,28 +126,6 @@ def test_a_gpu_that_rocm_lists_has_its_atomics() -> None:
     assert found(pcie_atomics_missing, build(POLARIS | listed)) == []
 
 
-WRONG_CODE = {"symptoms": {"hip-invalid-device-function": "HIP error: invalid device function"}}
-
-
-@pytest.mark.parametrize(
-    ("cpu", "has_one"),
-    [
-        ("AMD Ryzen 5 3400G with Radeon Vega Graphics", True),
-        ("Ryzen 5 2400G (Raven Ridge)", True),
-        ("AMD Ryzen 7 5700G", True),
-        ("AMD Ryzen 9 5950X 16-Core Processor", False),
-        ("AMD EPYC 9554 64-Core Processor", False),
-        ("Intel Core i7-8809G with Radeon RX Vega M", False),
-    ],
-)
-def test_a_processor_with_a_gpu_beside_a_card_may_be_what_breaks_programs(cpu: str, has_one: bool) -> None:
-    card = {"gpus[#0].vendor": "amd", "gpus[#0].arch": "gfx1032", "host.cpu": cpu}
-    told = [f.severity.value for f in found(integrated_gpu_conflict, build(card | WRONG_CODE))]
-    assert told == (["warning"] if has_one else [])
-    assert found(integrated_gpu_conflict, build(card)) == []
-    assert found(integrated_gpu_conflict, build(card | WRONG_CODE | {"environment[HIP_VISIBLE_DEVICES]": "0"})) == []
-
-
 def test_one_finding_tells_of_persistence_mode_on_all_gpus() -> None:
     off = A100 | {"gpus[#0].persistence_mode": False, "gpus[#1].vendor": "nvidia", "gpus[#1].persistence_mode": False}
     assert len(found(persistence_mode_off, build(off))) == 1

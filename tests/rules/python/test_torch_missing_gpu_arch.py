@@ -56,6 +56,12 @@ def test_a_wheel_of_a_cuda_that_does_not_know_the_gpu() -> None:
     assert _of_text("GB10", "sm_121", "2.7.1+cu118") != []
 
 
+def test_a_cuda_that_dropped_the_gpu() -> None:
+    (said,) = _of_text("GeForce GTX 1080", "sm_61", "2.9.1+cu130")
+    assert said == "warning torch 2.9.1+cu130 is built with CUDA 13.0, which dropped sm_61 (NVIDIA GeForce GTX 1080)."
+    assert _of_text("GeForce GTX 1080", "sm_61", "2.7.1+cu126") == []
+
+
 def test_code_of_the_same_major_may_serve_and_so_may_a_newer_cuda() -> None:
     assert _of_text("L4", "sm_89", "2.7.1+cu118") == []
     assert _of_text("GB10", "sm_121", "2.9.1+cu128") == []

@@ -1,0 +1,60 @@
+"""A limit on the address space keeps GPU runtimes from starting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from doctor.facts.snapshot import Snapshot
+from doctor.findings import Action, Finding, Layer, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib.advice import by_hand
+from doctor.rules.lib.arguments import Knowledge, Profile
+
+RULE = Rule(
+    id="address-space-limited",
+    severity=Severity.ERROR,
+    scope=Scope.JOB,
+    action=Action.RECONFIGURE,
+    layer=Layer.DEVICES,
+    title="A limit on the address space keeps GPU programs from starting.",
+    needs=({"host.as_bytes", "gpus"},),
+    proven="synthetic",
+    explains=("torch-sees-no-gpu", "framework-sees-no-gpu"),
+    order=22,
+    tags=("tools", "access"),
+    doc="""## What it finds
+A limit on virtual memory (`ulimit -v`, h_vmem of Grid Engine) that is smaller than the memory of this machine's GPUs.
+
+## Why it matters
+CUDA and ROCm reserve addresses for the memory of every GPU when they start. Under such a limit they stop with "out of
+memory", although the GPU and the machine have plenty.
+
+## Not raised when
+The limit is not set, or is larger than the memory of all GPUs, or their memory is not known.
+
+## How to confirm
+`ulimit -v` in the shell or job that starts the program: it must print `unlimited`.
+
+## Fix
+Unset the limit, or ask the scheduler for more virtual memory. Limit resident memory by a control group instead.
+
+## Fix safety
+Applies to processes started afterwards.
+
+## References
+https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html (Unified Virtual Address Space)
+""",
+)
+
+
+def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
+    limit = machine.host.as_bytes
+    memory = sum(gpu.memory_bytes or 0 for gpu in machine.gpus or () if not gpu.integrated)
+    if limit is None or limit < 0 or limit >= memory:
+        return
+    yield Finding(
+        summary=f"The address-space limit ({limit >> 30} GiB) is below the GPUs' memory ({memory >> 30} GiB).",
+        subject=Subject(kind="limit", id="address space"),
+        evidence=evidence(machine, ("host.as_bytes", "gpus")),
+        remedies=(by_hand("Run `ulimit -v unlimited`, or ask the scheduler for more virtual memory.", Scope.JOB),),
+        verify=("sh", "-c", "ulimit -v"),
+    )
