@@ -128,7 +128,8 @@ def _cell(way: Way) -> str:
     if way.state == "set":
         return way.values[0] or '""'
     if way.state == "maybe":
-        rest = [] if all(alt.text is not None for alt in way.held) else ["." if any(a.outer for a in way.held) else "-"]
+        outer = any(a.outer in ("any", "set") for a in way.held)
+        rest = [] if all(alt.text is not None for alt in way.held) else ["." if outer else "-"]
         return "|".join((*way.values, *rest))
     return {"not set": "-", "not known": "?", "as the caller has it": "."}.get(way.state, "-")
 

@@ -62,9 +62,9 @@ def _started(call: Call, program: str, found: Options, *, fresh: bool) -> None:
     step = call.step(
         f"{program} {'run' if fresh else 'exec'} passes no variable but those of -e and --env-file", "container"
     )
-    sees = call.sees.cleared(step)
+    sees = call.sees.cleared(step, outer="image")
     if not fresh:
-        sees = _own(call, sees)
+        sees = call.run.containers[image].copy() if image in call.run.containers else _own(call, sees)
     if found.has("--env-host"):
         sees = call.sees.copy()
     for value in found.of("--env-file"):
@@ -78,10 +78,13 @@ def _started(call: Call, program: str, found: Options, *, fresh: bool) -> None:
             sees.may_have(step)
         else:
             pass_on(sees, call.sees, value, step)
+    if found.has(words.MANY):
+        sees.may_change(call.step("options of the container are computed"))
     if HOLE in image and not image.strip(HOLE) and not command:
         sees = sees.unknown(call.step("options of the container are computed"))
     entry = found.of("--entrypoint")
     command = [entry[-1], *command] if entry and entry[-1] else command
+    call.run.containers |= {name: sees for name in found.of("--name") if fresh and name != HOLE}
     where = f"container {'of ' if fresh else ''}{words_of(image)}"
     if command:
         call._replace(sees=sees).go_on(command, sees, where, outside=True)

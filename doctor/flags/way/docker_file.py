@@ -69,7 +69,7 @@ def _end(run: Runs, source: str, stage: _Stage, ends: dict[str, tuple[int, list[
 
 def of_image(source: str, line: int) -> Held:
     """What the base image sets is not in the file."""
-    return (Alt(None, "no", (), "any"), Alt(HOLE, "yes", (Step(source, line, "the base image may set it"),)))
+    return (Alt(None, "no", (Step(source, line, "the image may set it"),), "image"),)
 
 
 def _argument(text: str, into: dict[str, Held], outer: dict[str, Held], step: Step) -> None:

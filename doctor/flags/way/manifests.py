@@ -17,6 +17,8 @@ _COMPOSE = re.compile(r"\$(?:(\$)|(\w{1,127})|\{(\w{1,127})(?:(:?[-+?])([^{}]{0,
 _KUBERNETES = re.compile(r"\$(\$)?\(([A-Za-z_][\w.-]{0,127})\)")
 _COMPOSE_LINE = re.compile(r"\s{0,20}(?:export\s{1,9})?([A-Za-z_]\w{0,127})\s{0,9}[=:](.*)")
 
+_BY_OPERATOR = ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE", "PET_MASTER_ADDR", "PET_RDZV_ENDPOINT")
+
 
 def yaml_file(run: Runs, source: str, text: str) -> None:
     template = "{{" in text or "{%" in text
@@ -100,13 +102,13 @@ def _command(node: Node | None) -> list[str]:
         held = [token.word for token in Lexer(node.text).tokens() if not token.op]
     except ShellError:
         return [HOLE]
-    return words.fields(held, Env(Sees(OUTER)), None)
+    return words.fields(held, Env(Sees(OUTER)))
 
 
 def _container(run: Runs, source: str, node: Node) -> None:
     """A container of Kubernetes: envFrom, then env, in order; $(NAME) of those before."""
-    image = Step(source, node.line, "the image may set it")
-    sees = Sees((Alt(None), Alt(HOLE, "yes", (image,))))
+    sees = Sees(of_image(source, node.line))
+    sees.may_be(Step(source, node.line, "an operator may set it"), *_BY_OPERATOR)
     for item in node.fields.get("envFrom", NOTHING).items:
         step = Step(source, item.line, "envFrom: a ConfigMap or Secret that the file does not hold")
         sees.base = joined(sees.base, (Alt(HOLE, "yes", (step,)),))

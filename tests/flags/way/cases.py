@@ -83,6 +83,8 @@ def _one(alt: Alt, name: str, caller: dict[str, str]) -> list[str | None]:
     held = caller.get(name)
     if alt.when:
         return [caller[alt.when] if alt.text == HOLE else alt.text] if alt.when in caller else []
+    if alt.outer == "image":  # those of the cases set nothing
+        return [None]
     if alt.outer == "any":
         return [held]
     if alt.outer == "set":
