@@ -1,11 +1,11 @@
-"""Compose files and Kubernetes manifests: what each container's program gets."""
+"""Compose files, Kubernetes manifests and jobs of CI: what their programs get."""
 
 from __future__ import annotations
 
 import re
 
 from doctor.errors import ParserError
-from doctor.flags.way import words
+from doctor.flags.way import jobs, words
 from doctor.flags.way.docker_file import of_image
 from doctor.flags.way.frame import Frame, Runs
 from doctor.flags.way.model import OUTER, Alt, Env, Held, Sees, Step, joined
@@ -21,9 +21,10 @@ _BY_OPERATOR = ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE", "PET_MASTER_
 
 
 def yaml_file(run: Runs, source: str, text: str) -> None:
+    text = text.replace("${{", "{{")
     template = "{{" in text or "{%" in text
     try:
-        roots = yaml_tree.roots(assigned_yaml.templated(text) if template else text)
+        roots = yaml_tree.roots(assigned_yaml.templated(text).replace("$(template)", HOLE) if template else text)
     except ParserError:
         if not template:
             raise
@@ -34,6 +35,10 @@ def yaml_file(run: Runs, source: str, text: str) -> None:
         if services is not None and services.fields:
             for name, service in list(services.fields.items())[:200]:
                 _service(run, source, name, service)
+        elif any(node.fields.get("script") for node in root.fields.values()):
+            jobs.gitlab(run, source, root)
+        elif "jobs" in root.fields:
+            jobs.github(run, source, root)
         else:
             for pod in yaml_tree.pods(root):
                 for kind in ("initContainers", "containers"):

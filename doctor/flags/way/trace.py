@@ -13,7 +13,7 @@ from doctor.redaction.secrets import masked, variable
 
 
 class Way(NamedTuple):
-    """What one process has of one variable. `state`: set, not set, maybe, not known, as the caller (the image) has it."""
+    """What one process has of one variable. `state`: set, not set, maybe, not known, as the caller (image) has it."""
 
     process: Process
     state: str
