@@ -90,20 +90,25 @@ def matches(text: str, wanted: str | None) -> bool | None:
     return None if wanted is None or HOLE in text or len(text) > 4000 else fnmatch.fnmatchcase(text, wanted)
 
 
-def holds(argv: Sequence[str], patterns: Sequence[str | None] = ()) -> bool | None:
-    """`[ argv ]`, or `[[ argv ]]`, whose right sides are then patterns too. Files are not looked at."""
-    for sign, stops in (("||", True), ("&&", False)):
-        if sign in argv and patterns:
-            at = argv.index(sign)
-            first, rest = holds(argv[:at], patterns[:at] or [None]), holds(argv[at + 1 :], patterns[at + 1 :] or [None])
+def holds(
+    argv: Sequence[str], patterns: Sequence[str | None] = (), there: Callable[[str], bool] = lambda _: False
+) -> bool | None:
+    """`[ argv ]`, or `[[ argv ]]`, whose right sides are then patterns. `there`: a file is known to exist."""
+    for sign, stops in (("||", True), ("&&", False)) if patterns else (("-o", True), ("-a", False)):
+        if sign in argv[1:]:
+            at = argv.index(sign, 1)
+            first = holds(argv[:at], patterns[:at], there)
+            rest = holds(argv[at + 1 :], patterns[at + 1 :], there)
             return stops if stops in (first, rest) else (not stops) if first is rest is (not stops) else None
     if argv[:1] == ["!"]:
-        inner = holds(argv[1:], patterns[1:])
+        inner = holds(argv[1:], patterns[1:], there)
         return None if inner is None else not inner
     if len(argv) == 2 and argv[0] in ("-n", "-z"):
         full = bool(argv[1].replace(HOLE, "")) or (None if argv[1] else False)
         return None if full is None else full is (argv[0] == "-n")
-    if len(argv) == 1 and not patterns:
+    if len(argv) == 2 and argv[0] in ("-e", "-f", "-r", "-s"):
+        return there(argv[1]) or None
+    if len(argv) == 1:
         return holds(["-n", *argv])
     if len(argv) != 3:
         return None if argv else False

@@ -87,6 +87,8 @@ def _address(call: Call, found: Options, sees: Sees) -> None:
     what = "from --master_addr" if given else "to 127.0.0.1, the default of --master_addr"
     step = call.step(f"torchrun sets it {what}", "launcher-sets")
     sees.held["MASTER_ADDR"] = tuple(a._replace(text=text, steps=(*a.steps[:-1], step)) for a in sees.of("MASTER_ADDR"))
+    for port in found.of("__master_port")[-1:]:
+        sees.put("MASTER_PORT", port, call.step("torchrun sets it from --master_port", "launcher-sets"))
 
 
 def _alone(call: Call, found: Options, nodes: int, sees: Sees) -> None:

@@ -136,30 +136,34 @@ class Walk:
         used = [*command.words, *(a.value for a in command.assigns)] if isinstance(command, Simple) else []
         for end in self._split(used, env):
             self.one(command, end, frame)
-            surely = self._succeeds(command, end) if isinstance(command, Simple) else None
+            surely = self._succeeds(command, end, frame) if isinstance(command, Simple) else None
             good += [end] if surely is not False else []
             bad += [end] if surely is not True else []
         return good, bad
 
-    def _succeeds(self, command: Simple, env: Env) -> bool | None:
+    def _succeeds(self, command: Simple, env: Env, frame: Frame) -> bool | None:
         head = command.words[0].plain if command.words else ""
         made: bool | None = None
-        if head in ("[", "[["):
+
+        def there(path: str) -> bool:
+            return self.run.file(path, frame, env.get) is not None
+
+        def text_of(word: Word) -> str:
+            return words.surely(word, env)
+
+        if head == "[[":
             inner = command.words[1:-1]
-            if head == "[[":
-                texts = [words.surely(word, env) for word in inner]
-                made = known.holds(texts, [known.pattern(w, lambda word: words.surely(word, env)) for w in inner])
-            else:
-                made = known.holds([field for w in inner for field in self._sure(w, env)])
+            made = known.holds([*map(text_of, inner)], [known.pattern(word, text_of) for word in inner], there)
+        elif head in ("[", "test"):
+            inner = command.words[1 : -1 if head == "[" else None]
+            sure = ([HOLE] if text_of(w) == HOLE else words.fields([w], env) for w in inner)
+            made = known.holds([field for fields in sure for field in fields], (), there)
         elif head == "let" and len(command.words) == 2:
             value = known.arithmetic(command.words[1].parts[0].text, words.number(env))
             made = None if value is None else value != 0
         elif head == "false" or _certain(command):
             made = head != "false"
         return made if made is None else made is not command.negated
-
-    def _sure(self, word: Word, env: Env) -> list[str]:
-        return [HOLE] if words.surely(word, env) == HOLE else words.fields([word], env)
 
     def _chain(self, command: Chain, env: Env, frame: Frame) -> None:
         if command.background:
@@ -220,7 +224,7 @@ class Walk:
 
     def _turns(self, command: Loop, env: Env, frame: Frame) -> None:
         """Turn by turn where what is looped over is known; else by the test."""
-        listed = words.fields(command.words, env) if command.words is not None else []
+        listed = [f for one in words.fields(command.words or (), env) for f in self._named(one, frame)]
         turns = reads.turns(self, command, env, frame) if not self.loops else None
         if command.name and listed and HOLE not in "".join(listed) and len(listed) * self.turns <= _UNROLLED:
             turns = [[(command.name, text)] for text in listed]
@@ -238,6 +242,18 @@ class Walk:
                 break
         self.turns //= max(len(turns), 1)
         env.take(current, *ends)
+
+    def _named(self, field: str, frame: Frame) -> list[str]:
+        """The files that a pattern stands for, in a folder that can be read."""
+        if not re.search(r"[*?\[]", field):
+            return [field]
+        folder, _, wanted = field.rpartition("/")
+        path = words.beside(folder)
+        found = self.run.look(f"{path}/") if path and not frame.outside else None
+        if found is None:
+            return [words.MANY]
+        names = sorted(n for n in found[1].split("\n") if n[:1] != "." and known.matches(n, wanted))
+        return [f"{folder}/{name}" for name in names] or [words.MANY]
 
     def _turn(self, command: Loop, start: Env, base: Env, frame: Frame, ends: list[Env]) -> Env:
         """The body once; where `break` leaves it joins the ends."""
