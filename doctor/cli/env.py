@@ -27,7 +27,7 @@ def env(
     files: Annotated[
         list[Path] | None,
         typer.Argument(
-            help=".env, shell or batch script, Dockerfile, compose file, manifest, unit; - for stdin; "
+            help=".env, shell or batch script, Dockerfile, compose file, manifest, unit, Python script; - for stdin; "
             "default: the environment of this process."
         ),
     ] = None,
@@ -47,7 +47,8 @@ def env(
     kind: Annotated[
         str | None,
         typer.Option(
-            metavar="env|shell|dockerfile|yaml|unit|cron", help="Kind of the files (default: by name and content)."
+            metavar="env|shell|dockerfile|yaml|unit|cron|python",
+            help="Kind of the files (default: by name and content).",
         ),
     ] = None,
     here: Annotated[

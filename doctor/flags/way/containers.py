@@ -86,10 +86,10 @@ def _started(call: Call, program: str, found: Options, *, fresh: bool) -> None:
     command = [entry[-1], *command] if entry and entry[-1] else command
     call.run.containers |= {name: sees for name in found.of("--name") if fresh and name != HOLE}
     where = f"container {'of ' if fresh else ''}{words_of(image)}"
-    if command:
+    if command and not command[0].startswith("-"):
         call._replace(sees=sees).go_on(command, sees, where, outside=True)
-    else:
-        call.run.record([f"({words_of(image)})"], sees, call.frame, call.line, where)
+    else:  # the program of the image, and its arguments
+        call.run.record([f"({words_of(image)})", *command], sees, call.frame, call.line, where)
 
 
 def _own(call: Call, sees: Sees) -> Sees:

@@ -55,7 +55,11 @@ def depends(words: Iterable[Word]) -> Iterator[str]:
 
 def fields(words: Iterable[Word], env: Env) -> list[str]:
     """The words of a command; a piece that is not known is a hole."""
-    return [field for word in words for one in _braces(word) for field in _fields(one, env)]
+    made: list[str] = []
+    for word in words:
+        every = list(itertools.islice(_braces(word), _MOST_WORDS + 1))
+        made += [field for one in every for field in _fields(one, env)] if len(every) <= _MOST_WORDS else [MANY]
+    return made
 
 
 def _braces(word: Word) -> Iterator[Word]:
@@ -66,7 +70,7 @@ def _braces(word: Word) -> Iterator[Word]:
             numbers = (int(found[2]), int(found[3])) if found[2] else (0, 0)
             step = 1 if numbers[0] <= numbers[1] else -1
             chosen = found[1].split(",") if found[1] else map(str, range(numbers[0], numbers[1] + step, step))
-            for text in itertools.islice(chosen, _MOST_WORDS):
+            for text in chosen:
                 made = part._replace(text=part.text[: found.start()] + text + part.text[found.end() :])
                 yield from _braces(word._replace(parts=(*word.parts[:at], made, *word.parts[at + 1 :])))
             return

@@ -71,6 +71,8 @@ def kind_of(name: str, text: str) -> str:
     if base.startswith(".env") or base.endswith((".env", "environment")):
         return "env"
     head = text[:20000]
+    if base.endswith(".py") or re.match(r"#!.{0,80}python", head):
+        return "python"
     if head.startswith("#!") or re.search(_SHELL, head, re.MULTILINE):
         return "shell"
     if re.search(r"^FROM \S", head, re.MULTILINE):
