@@ -89,7 +89,7 @@ def look(
         values = {name: str(row.value) for name, row in held.items()}
         known = {(f.rule, f.subject.id, f.summary) for f in found}
         made = lint.findings(replace(whole, env=values), here)
-        found += [_softened(f) for f in made if (f.rule, f.subject.id, f.summary) not in known]
+        found += [_softened(f, kind) for f in made if (f.rule, f.subject.id, f.summary) not in known]
         env, places = {**env, **values}, {**places, **here}
     found += _of_the_way(source, text, kind, named)
     own = frozenset(_REFERENCE.findall(text))
@@ -126,11 +126,13 @@ def _of_the_way(source: str, text: str, kind: str, named: Named) -> Iterator[Fin
     yield from findings.findings(followed, text)
 
 
-def _softened(finding: Finding) -> Finding:
-    """A name that was dropped at a release that is not known: the file may be for an older one."""
-    rows = spelling.gone(finding.subject.id) if finding.rule == lint.UNKNOWN else ()
+def _softened(finding: Finding, kind: str) -> Finding:
+    """A name that was dropped at a release that is not known: the file may be for an older one. A program in Python may
+    read by itself what the stack does not."""
+    rows = list(spelling.gone(finding.subject.id)) if finding.rule == lint.UNKNOWN else []
     dateless = any(row["status"] in ("renamed", "removed") and not row.get("when") for row in rows)
-    return finding.model_copy(update={"severity": Severity.INFO}) if dateless else finding
+    note = dateless or (rows and kind == "python")
+    return finding.model_copy(update={"severity": Severity.INFO}) if note else finding
 
 
 _REFERENCE = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]{0,127})")
