@@ -240,7 +240,7 @@ def _stated(workload: str | None, context: str | None) -> dict[str, bool]:
 
 
 def _here(machine: Snapshot, pid: str | None, stated: dict[str, bool]) -> Any:
-    from doctor.flags import beside, gids, launch, lint, tunable
+    from doctor.flags import beside, launch, lint, tunable
     from doctor.flags.files import Looked
     from doctor.flags.situation import Situation
     from doctor.system.live import LiveSystem
@@ -252,7 +252,7 @@ def _here(machine: Snapshot, pid: str | None, stated: dict[str, bool]) -> Any:
     vendors = sorted(Situation({}, machine).vendors or ("amd", "nvidia"))
     more = beside.look(system, env, vendors)
     situation = Situation({**more.env, **env}, machine, stated={**seen, **stated})
-    found = [*lint.findings(situation, more.places), *more.findings, *gids.look(system, situation)]
+    found = [*lint.findings(situation, more.places), *more.findings]
     if tunable.is_on(situation.env):
         found += tunable.look(situation, tuple(_results(system, situation, pid)))
     found.sort(key=lambda f: f.severity.rank)

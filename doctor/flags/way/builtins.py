@@ -232,16 +232,20 @@ def _eval(call: Call) -> None:
 
 
 def _read(call: Call) -> None:
-    """What is read."""
+    """What is read; the next `read` of a loop goes on behind it."""
     head, held = call.argv[0], dict[str, str]()
     text = reads.text(call.walk, call.command, call.env, call.frame)
-    if head == "read" and text is not None:
-        held = dict(reads.assigned(call.command, text.partition("\n")[0], call.env) or ())
+    line, ended, rest = (text or "").partition("\n")
+    made = reads.assigned(call.command, line, call.env) if head == "read" and text is not None else None
+    if made is not None:
+        held = dict(made)
     elif text is not None and call.argv[1] == "-t" and len(call.argv) == 3:
         held = {call.argv[2]: text.removesuffix("\n").replace("\n", "\0")}
     for name in call.argv[1:]:
         if _NAME.fullmatch(name):
             _computed(call, name, held.get(name, HOLE))
+    call.env.put(words.STDIN, (Alt(rest if made is not None else HOLE),))
+    call.env.put(words.READ, (Alt(HOLE if made is None else "0" if ended else "1"),))
 
 
 def _computed(call: Call, name: str, text: str) -> None:

@@ -22,28 +22,15 @@ _TAKES_TEXT = """
 --workdir --network-alias --hooks-dir --secret --arch --os --pod --unsetenv --env-merge
 """
 _TAKES = tuple(_TAKES_TEXT.split())
+_ENGINE_TAKES = "--context -c -H --host -l --log-level --config --root --storage-driver -n --namespace --runtime"
 _EXEC_TAKES = ("-e", "--env", "--env-file", "-u", "--user", "-w", "--workdir", "--detach-keys")
 _LINE = re.compile(r"\s{0,20}(?:export\s+)?([A-Za-z_][A-Za-z0-9_.]{0,127})(=.*)?")
 
 
 def _engine(call: Call) -> None:
-    argv = [w for w in call.argv if w not in ("container",)]
+    argv = [w for w in call.argv if w != "container"]
     program = argv[0].rpartition("/")[2]
-    takes = [
-        "--context",
-        "-c",
-        "-H",
-        "--host",
-        "-l",
-        "--log-level",
-        "--config",
-        "--root",
-        "--storage-driver",
-        "-n",
-        "--namespace",
-        "--runtime",
-    ]
-    whole = options(argv, takes, clustered=False)
+    whole = options(argv, _ENGINE_TAKES.split(), clustered=False)
     if not whole.rest:
         return
     verb, rest = whole.rest[0], whole.rest

@@ -84,6 +84,8 @@ class Walk:
                 inner = env.fork()
                 if printed != HOLE and isinstance(item, Simple) and item.body is None and item.string is None:
                     item = replace(item, body=f"\0{printed}")
+                elif item is not command.items[0]:
+                    inner.put(words.STDIN, (Alt(printed),))
                 self._apart(item, inner, frame)
                 printed = self._prints(item, env) if isinstance(item, Simple) else HOLE
         elif isinstance(command, Group):
@@ -161,6 +163,9 @@ class Walk:
         elif head == "let" and len(command.words) == 2:
             value = known.arithmetic(command.words[1].parts[0].text, words.number(env))
             made = None if value is None else value != 0
+        elif head == "read":
+            status = env.get(words.READ)[0].text
+            made = status == "0" if status in ("0", "1") else None
         elif head == "false" or _certain(command):
             made = head != "false"
         return made if made is None else made is not command.negated
@@ -218,29 +223,32 @@ class Walk:
         return [*ends, env.fork()]
 
     def _loop(self, command: Loop, env: Env, frame: Frame) -> None:
+        given = command.input
+        before = env.get(words.STDIN)
         for end in (ends := self._split(command.words or (), env)):
+            if given is not None and (given.file or given.string or given.body is not None):
+                text = reads.text(self, given, end, frame)
+                end.put(words.STDIN, (Alt(HOLE if text is None else text),))
             self._turns(command, end, frame)
+            if given is not None:
+                end.put(words.STDIN, before)
         env.take(*ends)
 
     def _turns(self, command: Loop, env: Env, frame: Frame) -> None:
         """Turn by turn where what is looped over is known; else by the test."""
         listed = [f for one in words.fields(command.words or (), env) for f in self._named(one, frame)]
-        turns = reads.turns(self, command, env, frame) if not self.loops else None
-        if command.name and listed and HOLE not in "".join(listed) and len(listed) * self.turns <= _UNROLLED:
-            turns = [[(command.name, text)] for text in listed]
-        if turns is None:
+        if not command.name or not listed or HOLE in "".join(listed) or len(listed) * self.turns > _UNROLLED:
             self._unclear(command, env, frame, listed)
             return
         current, ends = env.fork(), list[Env]()
-        self.turns *= max(len(turns), 1)
-        for turn in turns:
-            for name, text in turn:
-                step = Step(frame.file, command.line, f"{'for' if command.name else 'while read'} {name}")
-                current.put(name, self.assigned(current, name, [Alt(text)], step))
+        self.turns *= len(listed)
+        for text in listed:
+            step = Step(frame.file, command.line, f"for {command.name}")
+            current.put(command.name, self.assigned(current, command.name, [Alt(text)], step))
             current = self._turn(command, current, env, frame, ends)
             if current.dead:
                 break
-        self.turns //= max(len(turns), 1)
+        self.turns //= len(listed)
         env.take(current, *ends)
 
     def _named(self, field: str, frame: Frame) -> list[str]:
