@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from doctor.findings import Finding
     from doctor.flags.files import Looked
 
 _PLACE = re.compile(r"(.{1,4000}?):(\d{1,7})(?::(\d{1,7}))?")
-_SARIF = {"error": "error", "warning": "warning", "info": "note"}
-_GITHUB = {"error": "error", "warning": "warning", "info": "notice"}
 
 
 def place(finding: Finding) -> tuple[str, int, int] | None:
@@ -24,56 +21,22 @@ def place(finding: Finding) -> tuple[str, int, int] | None:
 
 def sarif(looked: Sequence[Looked]) -> str:
     from doctor import __version__
+    from doctor.report.formats.sarif import log, of_a_file
 
     found = [f for one in looked for f in one.findings]
-    rules = sorted({f.rule for f in found})
-    driver = {"name": "doctor env", "version": __version__, "rules": [{"id": rule} for rule in rules]}
-    run = {"tool": {"driver": driver}, "results": [_result(f, rules) for f in found]}
-    log = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
-    return json.dumps(log, indent=1, ensure_ascii=True) + "\n"
+    ids = sorted({f.rule for f in found})
+    driver = {"name": "doctor env", "version": __version__, "rules": [{"id": rule} for rule in ids]}
+    return log({"tool": {"driver": driver}, "results": [of_a_file(f, ids, _message(f), place(f)) for f in found]})
 
 
-def _result(finding: Finding, rules: list[str]) -> dict[str, Any]:
-    made: dict[str, Any] = {
-        "ruleId": finding.rule,
-        "ruleIndex": rules.index(finding.rule),
-        "level": _SARIF[finding.severity.value],
-        "message": {"text": _message(finding)},
-        "partialFingerprints": {"doctor/v1": finding.fingerprint},
-    }
-    where = place(finding)
-    if where:
-        region = {"startLine": where[1], "startColumn": where[2]}
-        made["locations"] = [{"physicalLocation": {"artifactLocation": {"uri": _uri(where[0])}, "region": region}}]
-    return made
+def github(looked: Sequence[Looked]) -> str:
+    from doctor.report.formats.github import annotation
 
-
-def _uri(path: str) -> str:
-    from urllib.parse import quote
-
-    return quote(path.removeprefix("./"))
+    found = (f for one in looked for f in one.findings)
+    return "".join(f"{annotation(f.severity.value, f.rule, _message(f), place(f))}\n" for f in found)
 
 
 def _message(finding: Finding) -> str:
     from doctor.report.words import clean
 
     return clean(" ".join([finding.summary, *(remedy.title for remedy in finding.remedies[:2])]))
-
-
-def github(looked: Sequence[Looked]) -> str:
-    return "".join(f"{line}\n" for one in looked for line in _annotations(one))
-
-
-def _annotations(one: Looked) -> Iterator[str]:
-    for finding in one.findings:
-        where = place(finding)
-        at = f" file={_property(where[0])},line={where[1]},col={where[2]},title={finding.rule}" if where else ""
-        yield f"::{_GITHUB[finding.severity.value]}{at}::{_escaped(_message(finding))}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _escaped(text).replace(":", "%3A").replace(",", "%2C")

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from doctor.findings import Report, Rule
+from doctor.findings import Finding, Report, Rule
 from doctor.report.formats.json import as_data
 from doctor.report.words import clean, fix_lines
 
@@ -48,12 +48,31 @@ def render(report: Report, rules: Sequence[Rule], *, unredacted: bool = False) -
                 "rules": [_rule(rule_id, known.get(rule_id)) for rule_id in ids],
             }
         },
-        "originalUriBaseIds": {_BASE: {"uri": "file:///"}},
         "results": results[:_MOST_RESULTS],
         "properties": {"status": data["status"], "unchecked": len(data["unchecked"]), "results": len(results)},
     }
-    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-    return json.dumps(log, indent=2, ensure_ascii=True) + "\n"
+    return log(run)
+
+
+def log(run: Mapping[str, Any]) -> str:
+    made = {"$schema": SCHEMA, "version": "2.1.0", "runs": [{"originalUriBaseIds": {_BASE: {"uri": "file:///"}}, **run}]}
+    return json.dumps(made, indent=2, ensure_ascii=True) + "\n"
+
+
+def of_a_file(finding: Finding, ids: Sequence[str], text: str, place: tuple[str, int, int] | None) -> dict[str, Any]:
+    """A result at a file's line and column."""
+    made: dict[str, Any] = {
+        "ruleId": finding.rule,
+        "ruleIndex": ids.index(finding.rule),
+        "level": _LEVEL[finding.severity.value],
+        "message": {"text": text},
+        "partialFingerprints": _prints(finding.fingerprint),
+    }
+    if place:
+        where = _place(place[0].removeprefix("./"), place[1])
+        where["region"]["startColumn"] = place[2]
+        made["locations"] = [{"physicalLocation": where}]
+    return made
 
 
 def _rule(rule_id: str, rule: Rule | None) -> dict[str, Any]:
