@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
@@ -73,7 +73,7 @@ def _declare(call: Call) -> None:
     is_local = call.frame.locals is not None and (
         head == "local" or (head in ("declare", "typeset") and "g" not in letters)
     )
-    for word in call.command.words[1:]:
+    for word in (one for word in call.command.words[1:] for one in words.braces(word)):
         made = assignment(word)
         if made is None and word.plain == "=":
             _spaced(call)
@@ -261,6 +261,9 @@ def _getopts(call: Call) -> None:
 _COUNTS = re.compile(
     r"\s*([A-Za-z_]\w{0,127})\s*(?:([-+*/%]?)=(?!=)(.*)|(\+|-)\4\s*)|\s*(\+|-)\5\s*([A-Za-z_]\w{0,127})\s*"
 )
+_SETS = frozenset(
+    ("export", "declare", "local", "typeset", "readonly", "unset", "read", "mapfile", "let", "getopts", "printf")
+)
 _ASSIGNED = re.compile(r"\b([A-Za-z_]\w{0,127})\s?(?:[-+*/%&^|]?=(?!=)|\+\+|--)|(?:\+\+|--)\s?([A-Za-z_]\w{0,127})")
 
 
@@ -276,6 +279,20 @@ def compute(walk: Walks, text: str, env: Env, frame: Frame, line: int) -> None:
         env.put(name, walk.assigned(env, name, (Alt(HOLE if value is None else str(value)),), step))
 
 
+def names(command: Simple) -> Iterator[str]:
+    """Those that it sets, in whatever way."""
+    head = command.words[0].plain if command.words else ""
+    yield from (assign.name for assign in command.assigns)
+    for word in command.words[1:]:
+        for part in word.parts:
+            yield from (n for found in _ASSIGNED.findall(part.text if part.kind == "math" else "") for n in found if n)
+        plain = (word.plain or (word.parts[0].text if word.parts else "")).partition("=")[0].rstrip("+")
+        if head in _SETS and _NAME.fullmatch(plain):
+            yield plain
+    if head == "getopts":
+        yield from ("OPTARG", "OPTIND")
+
+
 def _let(call: Call) -> None:
     for word in call.command.words[1:]:
         if word.parts[0].kind != "math":  # which was computed as a part of the word
@@ -284,9 +301,11 @@ def _let(call: Call) -> None:
 
 def _shift(call: Call) -> None:
     args, count = words.arguments(call.env), "".join(call.argv[1:2]) or "1"
-    held = words.listed(args[int(count) :]) if args is not None and count.isdecimal() else words.OPEN
-    if args is None or not count.isdecimal() or int(count) <= len(args):
-        call.env.put(words.ARGS, held)
+    known_ = args is not None and count.isdecimal() and HOLE not in args[: int(count)]
+    if not known_ or args is None:
+        call.env.put(words.ARGS, words.OPEN)
+    elif int(count) <= len(args):
+        call.env.put(words.ARGS, words.listed(args[int(count) :]))
 
 
 def _leave(call: Call) -> None:

@@ -60,7 +60,7 @@ def joined(*several: Iterable[Alt]) -> Held:
             found.setdefault((alt.text, alt.exported, alt.outer, alt.when), alt)
     if len(found) > MOST_ALTERNATIVES:
         first = next(iter(found.values()))
-        return (first._replace(text=HOLE, exported="yes", outer=""), Alt(None))
+        return (first._replace(text=HOLE, exported="yes", outer="", when=""), Alt(None))
     return tuple(found.values())
 
 

@@ -7,7 +7,7 @@ know (`eval`, a sourced file elsewhere) leaves every variable open.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from doctor.flags.way import builtins, known, reads, words
@@ -26,7 +26,7 @@ from doctor.parsers.text.shell_nodes import (
     Loop,
     Pipe,
     Simple,
-    simple_commands,
+    parts,
 )
 
 MOST_COMMANDS = 10_000
@@ -285,8 +285,10 @@ class Walk:
         self.loops += 1
         deep, last = self.loops > _LOOPS, False
         if deep:
-            self._widen(current, _set_in(command, frame))
-        for number in range(_UNROLLED + 2):
+            self._widen(current, filter(None, _set_in([command, *(f.body for f in frame.functions.values())])))
+        most = _UNROLLED // self.turns
+        self.turns *= 2
+        for number in range(most + 2):
             good, bad = self._asked(command.test, current, frame) if command.test else (current, current)
             good, bad = (bad, good) if command.until else (good, bad)
             if bad is not None:
@@ -305,10 +307,11 @@ class Walk:
             if bad is None and not changed:  # it never ends
                 break
             current = after
-            if deep or (bad is not None and number) or number >= _UNROLLED:
+            if deep or (bad is not None and number) or number >= most:
                 last = not changed or deep
                 self._widen(current, changed)
         self.loops -= 1
+        self.turns //= 2
         env.take(*ends)
 
     def _widen(self, env: Env, names: Iterable[str]) -> None:
@@ -441,16 +444,15 @@ def _bare(alt: Alt) -> Alt:
     return alt._replace(steps=())
 
 
-def _set_in(command: Loop, frame: Frame) -> set[str]:
-    """Names that the body sets, or a function of the file."""
-    found: set[str] = set()
-    for each in simple_commands([*command.body, *(f.body for f in frame.functions.values())]):
-        found |= {a.name for a in each.assigns}
-        if each.words and each.words[0].plain in ("export", "declare", "local", "typeset", "unset", "read"):
-            found |= {
-                (w.plain or (w.parts[0].text if w.parts else "")).partition("=")[0].rstrip("+") for w in each.words[1:]
-            }
-    return found
+def _set_in(commands: Sequence[Command]) -> Iterator[str]:
+    """Names that they may set."""
+    for command in commands:
+        if isinstance(command, Simple):
+            yield from builtins.names(command)
+        elif isinstance(command, Loop):
+            yield from (command.name, *_set_in([each for each in (command.first, command.step) if each]))
+        for part in parts(command):
+            yield from _set_in(part)
 
 
 def _certain(command: Command) -> bool:

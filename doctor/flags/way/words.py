@@ -61,12 +61,12 @@ def fields(words: Iterable[Word], env: Env) -> list[str]:
     """The words of a command; a piece that is not known is a hole."""
     made: list[str] = []
     for word in words:
-        every = list(itertools.islice(_braces(word), _MOST_WORDS + 1))
+        every = list(itertools.islice(braces(word), _MOST_WORDS + 1))
         made += [field for one in every for field in _fields(one, env)] if len(every) <= _MOST_WORDS else [MANY]
     return made
 
 
-def _braces(word: Word) -> Iterator[Word]:
+def braces(word: Word) -> Iterator[Word]:
     """`{a,b}` and `{1..3}`."""
     for at, part in enumerate(word.parts):
         found = _BRACES.search(part.text) if part.kind == "text" and not part.quoted else None
@@ -76,7 +76,7 @@ def _braces(word: Word) -> Iterator[Word]:
             chosen = found[1].split(",") if found[1] else map(str, range(numbers[0], numbers[1] + step, step))
             for text in chosen:
                 made = part._replace(text=part.text[: found.start()] + text + part.text[found.end() :])
-                yield from _braces(word._replace(parts=(*word.parts[:at], made, *word.parts[at + 1 :])))
+                yield from braces(word._replace(parts=(*word.parts[:at], made, *word.parts[at + 1 :])))
             return
     yield word
 
@@ -181,10 +181,12 @@ def _positional(part: Part, env: Env) -> str:
     if args is None or part.op not in ("", ":-", "-"):
         return HOLE
     if part.text == "#":
-        return str(len(args))
+        return str(len(args)) if HOLE not in args else HOLE
     if part.text in "@*":
         return " ".join(args)
     position = int(part.text[:4])
+    if HOLE in args[:position]:  # which may be no word, or several
+        return HOLE
     if position <= len(args) and (args[position - 1] or part.op != ":-"):
         return args[position - 1]
     return "".join(_text(p, env) for p in part.word)
