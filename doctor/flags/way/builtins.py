@@ -73,7 +73,7 @@ def _declare(call: Call) -> None:
     is_local = call.frame.locals is not None and (
         head == "local" or (head in ("declare", "typeset") and "g" not in letters)
     )
-    for word in (one for word in call.command.words[1:] for one in words.braces(word)):
+    for word in (one for each in call.command.words[1:] for one in words.braces(each)):
         made = assignment(word)
         if made is None and word.plain == "=":
             _spaced(call)

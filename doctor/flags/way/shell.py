@@ -237,7 +237,9 @@ class Walk:
     def _turns(self, command: Loop, env: Env, frame: Frame) -> None:
         """Turn by turn where what is looped over is known; else by the test."""
         listed = [f for one in words.fields(command.words or (), env) for f in self._named(one, frame)]
-        if not command.name or not listed or HOLE in "".join(listed) or len(listed) * self.turns > _UNROLLED:
+        if command.words is not None and not listed:
+            return
+        if not listed or HOLE in "".join(listed) or len(listed) * self.turns > _UNROLLED:
             self._unclear(command, env, frame, listed)
             return
         current, ends = env.fork(), list[Env]()

@@ -55,7 +55,11 @@ def render(report: Report, rules: Sequence[Rule], *, unredacted: bool = False) -
 
 
 def log(run: Mapping[str, Any]) -> str:
-    made = {"$schema": SCHEMA, "version": "2.1.0", "runs": [{"originalUriBaseIds": {_BASE: {"uri": "file:///"}}, **run}]}
+    made = {
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [{"originalUriBaseIds": {_BASE: {"uri": "file:///"}}, **run}],
+    }
     return json.dumps(made, indent=2, ensure_ascii=True) + "\n"
 
 
