@@ -309,7 +309,7 @@ class Walk:
             if bad is None and not changed:  # it never ends
                 break
             current = after
-            if deep or (bad is not None and number) or number >= most:
+            if deep or (bad is not None and number > 1) or number >= most:
                 last = not changed or deep
                 self._widen(current, changed)
         self.loops -= 1
