@@ -27,7 +27,7 @@ def env(
     files: Annotated[
         list[Path] | None,
         typer.Argument(
-            help=".env, shell or batch script, Dockerfile, compose file, manifest, unit; - for stdin; "
+            help=".env, shell or batch script, Dockerfile, compose file, manifest, unit, Python script; - for stdin; "
             "default: the environment of this process."
         ),
     ] = None,
@@ -47,7 +47,8 @@ def env(
     kind: Annotated[
         str | None,
         typer.Option(
-            metavar="env|shell|dockerfile|yaml|unit|cron", help="Kind of the files (default: by name and content)."
+            metavar="env|shell|dockerfile|yaml|unit|cron|python",
+            help="Kind of the files (default: by name and content).",
         ),
     ] = None,
     here: Annotated[
@@ -239,7 +240,7 @@ def _stated(workload: str | None, context: str | None) -> dict[str, bool]:
 
 
 def _here(machine: Snapshot, pid: str | None, stated: dict[str, bool]) -> Any:
-    from doctor.flags import beside, folders, gids, launch, lint, tunable
+    from doctor.flags import beside, launch, lint, tunable
     from doctor.flags.files import Looked
     from doctor.flags.situation import Situation
     from doctor.system.live import LiveSystem
@@ -251,8 +252,7 @@ def _here(machine: Snapshot, pid: str | None, stated: dict[str, bool]) -> Any:
     vendors = sorted(Situation({}, machine).vendors or ("amd", "nvidia"))
     more = beside.look(system, env, vendors)
     situation = Situation({**more.env, **env}, machine, stated={**seen, **stated})
-    found = [*lint.findings(situation, more.places), *more.findings, *folders.look(system, situation)]
-    found += gids.look(system, situation)
+    found = [*lint.findings(situation, more.places), *more.findings]
     if tunable.is_on(situation.env):
         found += tunable.look(situation, tuple(_results(system, situation, pid)))
     found.sort(key=lambda f: f.severity.rank)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from doctor.flags.files import Looked
 
 _PLACE = re.compile(r"(.{1,4000}?):(\d{1,7})(?::(\d{1,7}))?")
-_GITHUB = {"error": "error", "warning": "warning", "info": "notice"}
 
 
 def place(finding: Finding) -> tuple[str, int, int] | None:
@@ -31,26 +30,14 @@ def sarif(looked: Sequence[Looked]) -> str:
     return in_files.sarif("doctor env", rows, {})
 
 
+def github(looked: Sequence[Looked]) -> str:
+    from doctor.report.formats.github import annotation
+
+    found = (f for one in looked for f in one.findings)
+    return "".join(f"{annotation(f.severity.value, f.rule, _message(f), place(f))}\n" for f in found)
+
+
 def _message(finding: Finding) -> str:
     from doctor.report.words import clean
 
     return clean(" ".join([finding.summary, *(remedy.title for remedy in finding.remedies[:2])]))
-
-
-def github(looked: Sequence[Looked]) -> str:
-    return "".join(f"{line}\n" for one in looked for line in _annotations(one))
-
-
-def _annotations(one: Looked) -> Iterator[str]:
-    for finding in one.findings:
-        where = place(finding)
-        at = f" file={_property(where[0])},line={where[1]},col={where[2]},title={finding.rule}" if where else ""
-        yield f"::{_GITHUB[finding.severity.value]}{at}::{_escaped(_message(finding))}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _escaped(text).replace(":", "%3A").replace(",", "%2C")

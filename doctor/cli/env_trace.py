@@ -43,8 +43,7 @@ def traced(files: Sequence[Path], name: str, kind: str | None) -> list[Traced]:
     made = []
     for file in files:
         text = _text(file)
-        of = "python" if file.suffix == ".py" else kind or kind_of(str(file), text)
-        found = run.follow(str(file), text, of, partial(_beside, file))
+        found = run.follow(str(file), text, kind or kind_of(str(file), text), partial(_beside, file))
         names = trace.names(found.processes) if name == ALL else [name]
         made.append(Traced(str(file), found, [(n, way) for n in names for way in trace.of(n, found.processes)]))
     return made
@@ -128,7 +127,8 @@ def _cell(way: Way) -> str:
     if way.state == "set":
         return way.values[0] or '""'
     if way.state == "maybe":
-        rest = [] if all(alt.text is not None for alt in way.held) else ["." if any(a.outer for a in way.held) else "-"]
+        outer = any(a.outer in ("any", "set") for a in way.held)
+        rest = [] if all(alt.text is not None for alt in way.held) else ["." if outer else "-"]
         return "|".join((*way.values, *rest))
     return {"not set": "-", "not known": "?", "as the caller has it": "."}.get(way.state, "-")
 

@@ -34,7 +34,7 @@ def look(system: System, env: Mapping[str, str], vendors: Collection[str] = ("nv
     """`vendors` of the GPUs: RCCL's files are read for AMD's, NCCL's for NVIDIA's."""
     added: dict[str, str] = {}
     places: dict[str, str] = {}
-    found: list[Finding] = list(_preloads(system, env))
+    found: list[Finding] = [*_preloads(system, env), *_plugins(system, env)]
     home = (system.environ().value or {}).get("HOME") or env.get("HOME")
     for path in dict.fromkeys(p for vendor in vendors for p in _files(env.get("NCCL_CONF_FILE"), home, vendor)):
         text = system.read_text(path, limit=1 << 16).value
@@ -69,6 +69,15 @@ def _preloads(system: System, env: Mapping[str, str]) -> Iterator[Finding]:
         if path.startswith("/") and "$" not in path and system.stat(path).state is State.ABSENT:
             said = f"LD_PRELOAD names {path[:120]}, which is not there: the loader warns and goes on without it"
             yield finding("LD_PRELOAD", "warning", said, "Fix the path, or unset it.", "ld-preload-missing", "ld.so(8)")
+
+
+def _plugins(system: System, env: Mapping[str, str]) -> Iterator[Finding]:
+    """NCCL goes on without a plug-in that it can't load: over sockets, or its own InfiniBand code."""
+    for name in ("NCCL_NET_PLUGIN", "NCCL_TUNER_PLUGIN", "NCCL_PROFILER_PLUGIN", "NCCL_ENV_PLUGIN"):
+        for path in env.get(name, "").split(",")[:8]:
+            if path.startswith("/") and "$" not in path and system.stat(path.lstrip("/")).is_absent:
+                said = f"{name} names {path[:120]}, which is not there: NCCL goes on without it"
+                yield finding(name, "warning", said, "Fix the path, or unset it.", "nccl-plugin-foreign", path[:120])
 
 
 def _hidden(path: str, names: list[str]) -> Finding:

@@ -6,6 +6,7 @@ packages are not this machine's: those of here count for scripts, .env files and
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -20,6 +21,7 @@ from doctor.flags.situation import Situation
 from doctor.parsers.container.assigned_yaml import MOST_NODES
 from doctor.parsers.text import assigned
 from doctor.parsers.text.assigned import Assigned
+from doctor.parsers.text.shell_lexer import HOLE
 
 _SECRET = re.compile(r"(?:^|_)(?:TOKEN|API_?KEYS?|KEYS?|AUTH|PASS|PAT|CREDS?|COOKIE)(?:_|$)|SECRET|PASSW|CREDENTIAL")
 """Names whose values are not read."""
@@ -69,7 +71,7 @@ def look(
 ) -> Looked:
     """Raises ParserError for a text that is not of its kind."""
     kind = kind or assigned.kind_of(source, text)
-    every = _followed(assigned.read(text, kind), kind, named)
+    every = _followed(_of_python(text) if kind == "python" else assigned.read(text, kind), kind, named)
     rows = [row for row in every if _counts(row)]
     lines = text.split("\n")
     seen = {**launch.contexts(text), **({"container": True} if kind in _IN_CONTAINERS else {})}
@@ -87,13 +89,28 @@ def look(
         values = {name: str(row.value) for name, row in held.items()}
         known = {(f.rule, f.subject.id, f.summary) for f in found}
         made = lint.findings(replace(whole, env=values), here)
-        found += [_softened(f) for f in made if (f.rule, f.subject.id, f.summary) not in known]
+        found += [_softened(f, kind) for f in made if (f.rule, f.subject.id, f.summary) not in known]
         env, places = {**env, **values}, {**places, **here}
     found += _of_the_way(source, text, kind, named)
     own = frozenset(_REFERENCE.findall(text))
     ranked = sorted((f for f in found if not _is_own(f, own)), key=lambda f: (f.severity.rank, _line(f)))
     ruled = ignored.judge(ranked, lines, source)
     return Looked(source, ruled.kept, replace(whole, env=env), places, (*_unread(every, source), *ruled.notes))
+
+
+def _of_python(text: str) -> Iterator[Assigned]:
+    """What a script in Python puts into its environment. Raises ParserError for what is no Python."""
+    from doctor.flags.way import in_python, python_calls
+
+    tree = in_python.read(text)
+    if tree is None:
+        raise ParserError("no Python that can be read")
+    top = {id(node) for node in tree.body}
+    for node in ast.walk(tree):
+        for change in python_calls.changes(node) if isinstance(node, ast.stmt) else ():
+            scope = "" if id(node) in top else f"line {change.line}"
+            how = "set" if change.text is not None else "unset"
+            yield Assigned(change.line, change.name, change.text if change.text != HOLE else None, how, scope)
 
 
 def _of_the_way(source: str, text: str, kind: str, named: Named) -> Iterator[Finding]:
@@ -109,11 +126,13 @@ def _of_the_way(source: str, text: str, kind: str, named: Named) -> Iterator[Fin
     yield from findings.findings(followed, text)
 
 
-def _softened(finding: Finding) -> Finding:
-    """A name that was dropped at a release that is not known: the file may be for an older one."""
-    rows = spelling.gone(finding.subject.id) if finding.rule == lint.UNKNOWN else ()
+def _softened(finding: Finding, kind: str) -> Finding:
+    """A name that was dropped at a release that is not known: the file may be for an older one. A program in Python may
+    read by itself what the stack does not."""
+    rows = list(spelling.gone(finding.subject.id)) if finding.rule == lint.UNKNOWN else []
     dateless = any(row["status"] in ("renamed", "removed") and not row.get("when") for row in rows)
-    return finding.model_copy(update={"severity": Severity.INFO}) if dateless else finding
+    note = dateless or (rows and kind == "python")
+    return finding.model_copy(update={"severity": Severity.INFO}) if note else finding
 
 
 _REFERENCE = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]{0,127})")

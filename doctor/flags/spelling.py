@@ -74,8 +74,14 @@ def _shape(known: str) -> _Shape:
     return _Shape(known.replace("_", ""), known.split("_"), re.findall(r"\d+", known))
 
 
+_OF_VALUES = frozenset(("SEC", "SECS", "MS", "MB", "BYTES", "DIR", "PATH", "FILE", "CONF"))
+"""Last words of names, which say what the value is."""
+
+
 def _longer(mine: list[str], theirs: list[str]) -> bool:
-    """One word written out, or cut short: ALLOCATOR for ALLOC."""
+    """One word written out, or cut short: ALLOCATOR for ALLOC, DIRECTORY for DIR; or the last one left out."""
+    if len(theirs) > 2 and theirs[-1] in _OF_VALUES and theirs[:-1] in (mine, mine[:-1]):
+        return mine[-1].startswith(theirs[-1]) or len(mine) < len(theirs)
     if len(mine) != len(theirs):
         return False
     differing = [sorted((a, b), key=len) for a, b in zip(mine, theirs, strict=True) if a != b]

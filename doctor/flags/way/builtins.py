@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
-from doctor.flags.way import reads, words
+from doctor.flags.way import known, reads, words
 from doctor.flags.way.frame import Frame, Remark, Walks
 from doctor.flags.way.model import Alt, Env, Held, Step, joined
 from doctor.parsers.text.shell_lexer import HOLE, Word
@@ -16,8 +16,8 @@ from doctor.parsers.text.shell_tree import assignment
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _SILENT_TEXT = """
-: [ [[ alias bg bind break cd compopt continue dirs disown echo false fg getopts hash help history jobs kill
-logout popd pushd pwd shift shopt suspend test times true type ulimit umask unalias wait hash
+: [ [[ alias bg bind cd compopt dirs disown echo false fg hash help history jobs kill
+logout popd pushd pwd shopt suspend test times true type ulimit umask unalias wait hash
 """
 _SILENT = frozenset(_SILENT_TEXT.split())
 _ENV_TOOLS = frozenset(
@@ -73,7 +73,7 @@ def _declare(call: Call) -> None:
     is_local = call.frame.locals is not None and (
         head == "local" or (head in ("declare", "typeset") and "g" not in letters)
     )
-    for word in call.command.words[1:]:
+    for word in (one for each in call.command.words[1:] for one in words.braces(each)):
         made = assignment(word)
         if made is None and word.plain == "=":
             _spaced(call)
@@ -89,7 +89,7 @@ def _declare(call: Call) -> None:
                 call.walk.assign(made, call.env, call.frame)
                 _mark(call, made.name, exports, hides, None, is_local)
             else:
-                held = words.assigned(made.value, call.env, call.frame.args, made.name)
+                held = words.assigned(made.value, call.env, made.name)
                 _mark(call, made.name, exports, hides, held, is_local)
 
 
@@ -102,7 +102,7 @@ _PLAIN_LINE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}=[\w./:,+@%=-]*")
 
 def fields(walk: Walks, word: Word, env: Env, frame: Frame) -> list[str]:
     """The words that a word becomes: `$(cat .env)` is the assignments of that file."""
-    return _lines_of_a_file(walk, word, env, frame) or words.fields([word], env, frame.args)
+    return _lines_of_a_file(walk, word, env, frame) or words.fields([word], env)
 
 
 def _lines_of_a_file(walk: Walks, word: Word, env: Env, frame: Frame) -> list[str]:
@@ -168,14 +168,15 @@ def _unset(call: Call) -> None:
 
 
 def _set(call: Call) -> None:
-    for option, value in ((a, b) for a, b in zip(call.argv[1:], [*call.argv[2:], ""], strict=True)):
-        if option == "--":
-            call.frame.args = call.argv[call.argv.index("--") + 1 :]
-            return
-        if re.fullmatch(r"[-+][a-zA-Z]+", option) and (
-            "a" in option or (option.endswith("o") and value == "allexport")
-        ):
+    left = call.argv[1:]
+    while left and left[0].startswith(("-", "+")) and left[0] not in ("-", "--"):
+        option = left.pop(0)
+        value = left.pop(0) if option.endswith("o") and left else ""
+        if "a" in option or value == "allexport":
             call.env.allexport = option.startswith("-")
+    if left:
+        args = left[1:] if left[0] in ("-", "--") else left
+        call.env.put(words.ARGS, words.listed(args) if words.MANY not in args else words.OPEN)
 
 
 def _source(call: Call, given: dict[str, Held]) -> None:
@@ -194,9 +195,10 @@ def _source(call: Call, given: dict[str, Held]) -> None:
         call.walk.run.note(f"{call.frame.file}:{call.command.line}: {shown} sources itself; followed once")
     else:
         frame = call.frame
-        args = call.argv[2:] or frame.args
         within = call.env.fork()
-        inner = replace(frame, file=found[0], args=args, calls=(*frame.calls, found[0]), base=call.env, returned=[])
+        inner = replace(frame, file=found[0], calls=(*frame.calls, found[0]), base=call.env, returned=[])
+        if call.argv[2:]:
+            given = {**given, words.ARGS: words.listed(call.argv[2:]) if words.MANY not in call.argv else words.OPEN}
         for name, held in given.items():
             within.put(name, held)
         call.walk.script(found[1], within, inner)
@@ -230,34 +232,103 @@ def _eval(call: Call) -> None:
 
 
 def _read(call: Call) -> None:
-    """What is read, or computed: `let A=B+1`."""
-    head, known = call.argv[0], {}
-    text = reads.text(call.walk, call.command, call.env, call.frame) if head != "let" else None
-    if head == "read" and text is not None:
-        known = dict(reads.assigned(call.command, text.partition("\n")[0], call.env, call.frame) or ())
+    """What is read; the next `read` of a loop goes on behind it."""
+    head, held = call.argv[0], dict[str, str]()
+    text = reads.text(call.walk, call.command, call.env, call.frame)
+    line, ended, rest = (text or "").partition("\n")
+    made = reads.assigned(call.command, line, call.env) if head == "read" and text is not None else None
+    if made is not None:
+        held = dict(made)
     elif text is not None and call.argv[1] == "-t" and len(call.argv) == 3:
-        known = {call.argv[2]: text.removesuffix("\n").replace("\n", "\0")}
-    for word in call.argv[1:]:
-        name = re.split(r"\W", word)[0] if head == "let" else word
+        held = {call.argv[2]: text.removesuffix("\n").replace("\n", "\0")}
+    for name in call.argv[1:]:
         if _NAME.fullmatch(name):
-            step = call.step(f"{head} {name}")
-            call.env.put(name, call.walk.assigned(call.env, name, (Alt(known.get(name, HOLE)),), step))
+            _computed(call, name, held.get(name, HOLE))
+    call.env.put(words.STDIN, (Alt(rest if made is not None else HOLE),))
+    call.env.put(words.READ, (Alt(HOLE if made is None else "0" if ended else "1"),))
+
+
+def _computed(call: Call, name: str, text: str) -> None:
+    call.env.put(name, call.walk.assigned(call.env, name, (Alt(text),), call.step(f"{call.argv[0]} {name}")))
+
+
+def _getopts(call: Call) -> None:
+    for name in (*call.argv[2:3], "OPTARG", "OPTIND"):
+        if _NAME.fullmatch(name):
+            _computed(call, name, HOLE)
+
+
+_COUNTS = re.compile(
+    r"\s*([A-Za-z_]\w{0,127})\s*(?:([-+*/%]?)=(?!=)(.*)|(\+|-)\4\s*)|\s*(\+|-)\5\s*([A-Za-z_]\w{0,127})\s*"
+)
+_SETS = frozenset(
+    ("export", "declare", "local", "typeset", "readonly", "unset", "read", "mapfile", "let", "getopts", "printf")
+)
+_ASSIGNED = re.compile(r"\b([A-Za-z_]\w{0,127})\s?(?:[-+*/%&^|]?=(?!=)|\+\+|--)|(?:\+\+|--)\s?([A-Za-z_]\w{0,127})")
+
+
+def compute(walk: Walks, text: str, env: Env, frame: Frame, line: int) -> None:
+    """What arithmetic sets: `i++`, `N = A * 2`; the value of what is less plain is open."""
+    made = _COUNTS.fullmatch(text[:400])
+    for name in dict.fromkeys(n for found in _ASSIGNED.findall(text) for n in found if n):
+        value: int | None = None
+        if made:
+            sign, right = (made[2], made[3]) if made[3] is not None else (made[4] or made[5], "1")
+            value = known.arithmetic(f"{name} {sign} ({right})" if sign else right, words.number(env))
+        step = Step(frame.file, line, f"{name}=…" if value is None else f"{name}={value}")
+        env.put(name, walk.assigned(env, name, (Alt(HOLE if value is None else str(value)),), step))
+
+
+def names(command: Simple) -> Iterator[str]:
+    """Those that it sets, in whatever way."""
+    head = command.words[0].plain if command.words else ""
+    yield from (assign.name for assign in command.assigns)
+    for word in command.words[1:]:
+        for part in word.parts:
+            yield from (n for found in _ASSIGNED.findall(part.text if part.kind == "math" else "") for n in found if n)
+        plain = (word.plain or (word.parts[0].text if word.parts else "")).partition("=")[0].rstrip("+")
+        if head in _SETS and _NAME.fullmatch(plain):
+            yield plain
+    if head == "getopts":
+        yield from ("OPTARG", "OPTIND")
+
+
+def _let(call: Call) -> None:
+    for word in call.command.words[1:]:
+        if word.parts[0].kind != "math":  # which was computed as a part of the word
+            compute(call.walk, words.text_of(word, call.env), call.env, call.frame, call.command.line)
+
+
+def _shift(call: Call) -> None:
+    args, count = words.arguments(call.env), "".join(call.argv[1:2]) or "1"
+    known_ = args is not None and count.isdecimal() and HOLE not in args[: int(count)]
+    if not known_ or args is None:
+        call.env.put(words.ARGS, words.OPEN)
+    elif int(count) <= len(args):
+        call.env.put(words.ARGS, words.listed(args[int(count) :]))
+
+
+def _leave(call: Call) -> None:
+    """break, continue."""
+    levels = "".join(call.argv[1:2]) or "1"
+    if not call.walk.leaving or not levels.isdecimal():
+        return
+    held = call.walk.leaving[-min(max(int(levels), 1), len(call.walk.leaving))]
+    if call.argv[0] == "break":
+        held.broke.append(call.env.flat(held.base))
+    else:
+        held.went_on.append(call.env.flat(held.start))
+    call.env.dead = True
 
 
 def _printf(call: Call) -> None:
     """`printf -v NAME FORMAT`."""
     if call.argv[1:2] != ["-v"] or len(call.argv) < 4:
         return
-    name, text = call.argv[2], call.argv[3]
-    if not _NAME.fullmatch(name):
+    if _NAME.fullmatch(call.argv[2]):
+        _computed(call, call.argv[2], known.formatted(call.argv[3:]))
+    else:
         call.env.smear(call.step("printf -v sets a computed name"))
-        return
-    if text == "%s" and len(call.argv) == 5:
-        text = call.argv[4]
-    elif re.search(r"[%\\]", text):
-        text = HOLE
-    step = call.step(f"printf -v {name}")
-    call.env.put(name, call.walk.assigned(call.env, name, (Alt(text),), step))
 
 
 def _trap(call: Call) -> None:
@@ -287,6 +358,8 @@ def _exec(call: Call, given: dict[str, Held]) -> None:
 _TABLE: dict[str, Callable[[Call], None]] = {
     **dict.fromkeys(("export", "declare", "typeset", "readonly", "local"), _declare),
     "trap": _trap, "unset": _unset, "set": _set, "eval": _eval, "printf": _printf,
-    **dict.fromkeys(("read", "mapfile", "readarray", "let"), _read),
+    **dict.fromkeys(("read", "mapfile", "readarray"), _read),
+    **dict.fromkeys(("break", "continue"), _leave),
+    "let": _let, "shift": _shift, "getopts": _getopts,
     **dict.fromkeys(("exit", "return"), _end),
 }  # fmt: skip

@@ -22,28 +22,15 @@ _TAKES_TEXT = """
 --workdir --network-alias --hooks-dir --secret --arch --os --pod --unsetenv --env-merge
 """
 _TAKES = tuple(_TAKES_TEXT.split())
+_ENGINE_TAKES = "--context -c -H --host -l --log-level --config --root --storage-driver -n --namespace --runtime"
 _EXEC_TAKES = ("-e", "--env", "--env-file", "-u", "--user", "-w", "--workdir", "--detach-keys")
 _LINE = re.compile(r"\s{0,20}(?:export\s+)?([A-Za-z_][A-Za-z0-9_.]{0,127})(=.*)?")
 
 
 def _engine(call: Call) -> None:
-    argv = [w for w in call.argv if w not in ("container",)]
+    argv = [w for w in call.argv if w != "container"]
     program = argv[0].rpartition("/")[2]
-    takes = [
-        "--context",
-        "-c",
-        "-H",
-        "--host",
-        "-l",
-        "--log-level",
-        "--config",
-        "--root",
-        "--storage-driver",
-        "-n",
-        "--namespace",
-        "--runtime",
-    ]
-    whole = options(argv, takes, clustered=False)
+    whole = options(argv, _ENGINE_TAKES.split(), clustered=False)
     if not whole.rest:
         return
     verb, rest = whole.rest[0], whole.rest
@@ -62,9 +49,9 @@ def _started(call: Call, program: str, found: Options, *, fresh: bool) -> None:
     step = call.step(
         f"{program} {'run' if fresh else 'exec'} passes no variable but those of -e and --env-file", "container"
     )
-    sees = call.sees.cleared(step)
+    sees = call.sees.cleared(step, outer="image")
     if not fresh:
-        sees = _own(call, sees)
+        sees = call.run.containers[image].copy() if image in call.run.containers else _own(call, sees)
     if found.has("--env-host"):
         sees = call.sees.copy()
     for value in found.of("--env-file"):
@@ -78,15 +65,18 @@ def _started(call: Call, program: str, found: Options, *, fresh: bool) -> None:
             sees.may_have(step)
         else:
             pass_on(sees, call.sees, value, step)
+    if found.has(words.MANY):
+        sees.may_change(call.step("options of the container are computed"))
     if HOLE in image and not image.strip(HOLE) and not command:
         sees = sees.unknown(call.step("options of the container are computed"))
     entry = found.of("--entrypoint")
     command = [entry[-1], *command] if entry and entry[-1] else command
+    call.run.containers |= {name: sees for name in found.of("--name") if fresh and name != HOLE}
     where = f"container {'of ' if fresh else ''}{words_of(image)}"
-    if command:
+    if command and not command[0].startswith("-"):
         call._replace(sees=sees).go_on(command, sees, where, outside=True)
-    else:
-        call.run.record([f"({words_of(image)})"], sees, call.frame, call.line, where)
+    else:  # the program of the image, and its arguments
+        call.run.record([f"({words_of(image)})", *command], sees, call.frame, call.line, where)
 
 
 def _own(call: Call, sees: Sees) -> Sees:

@@ -69,22 +69,21 @@ def _end(run: Runs, source: str, stage: _Stage, ends: dict[str, tuple[int, list[
 
 def of_image(source: str, line: int) -> Held:
     """What the base image sets is not in the file."""
-    return (Alt(None, "no", (), "any"), Alt(HOLE, "yes", (Step(source, line, "the base image may set it"),)))
+    return (Alt(None, "no", (Step(source, line, "the image may set it"),), "image"),)
 
 
 def _argument(text: str, into: dict[str, Held], outer: dict[str, Held], step: Step) -> None:
-    for command in split(text):
-        for word in command:
-            name, sign, value = word.text.partition("=")
-            if sign:
-                into[name] = (Alt(value if "$" not in value else HOLE, "yes", (step,)), Alt(HOLE, "yes", (step,)))
-            elif name:
-                into[name] = outer.get(name, (Alt(HOLE, "yes", (step,)), Alt(None)))
+    for word in split(text):
+        name, sign, value = word.text.partition("=")
+        if sign:
+            into[name] = (Alt(value if "$" not in value else HOLE, "yes", (step,)), Alt(HOLE, "yes", (step,)))
+        elif name:
+            into[name] = outer.get(name, (Alt(HOLE, "yes", (step,)), Alt(None)))
 
 
 def _set(each: dockerfile_instructions.Instruction, source: str, stage: _Stage) -> None:
     step = Step(source, each.line, f"ENV {each.text[:60]}")
-    found = [w.text for command in split(each.text.replace(";", "\\;").replace("&", "\\&")) for w in command]
+    found = [word.text for word in split(each.text)]
     if found and not _PAIR.fullmatch(found[0]):
         found = [f"{found[0]}={each.text[len(found[0]) :].strip()}"]
     before = stage.env.copy()

@@ -134,7 +134,7 @@ def lost(name: str, payloads: Sequence[Process]) -> Lost | None:
     first: Lost | None = None
     for process in payloads:
         for alt in process.sees.of(name):
-            if alt.text is not None or alt.outer:
+            if alt.text is not None or alt.outer in ("any", "set"):
                 return None
             step = next((s for s in alt.steps if s.id in _CURES), None)
             before = alt.steps[: alt.steps.index(step)] if step else ()

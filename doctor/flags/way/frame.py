@@ -21,6 +21,7 @@ class Frame:
 
     file: str
     args: Sequence[str] | None = None
+    """What a script is started with; None where that is not known."""
     where: str = ""
     """Where its programs run: "" here."""
     functions: dict[str, Function] = field(default_factory=dict)
@@ -34,6 +35,16 @@ class Frame:
     """What a function, or a sourced file, was entered with."""
     returned: list[Env] = field(default_factory=list)
     """What each `return` leaves."""
+
+
+@dataclass
+class Leaving:
+    """A loop that is walked, and what `break` and `continue` leave of a turn."""
+
+    base: Env
+    start: Env
+    broke: list[Env] = field(default_factory=list)
+    went_on: list[Env] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -64,6 +75,7 @@ class Runs(Protocol):
     nodes: int
     scheduled: bool
     cluster: Sees | None
+    containers: dict[str, Sees]
     look: Beside
 
     def note(self, text: str) -> None: ...
@@ -80,9 +92,10 @@ class Walks(Protocol):
     """Walks the commands of a shell."""
 
     run: Runs
+    leaving: list[Leaving]
 
     def script(self, text: str, env: Env, frame: Frame, line: int = 1) -> None: ...
     def assign(self, assign: Assignment, env: Env, frame: Frame) -> None: ...
     def assigned(self, env: Env, name: str, held: Sequence[Alt], step: Step) -> Held: ...
     def start(self, argv: list[str], command: Simple, env: Env, frame: Frame, given: dict[str, Held]) -> None: ...
-    def input(self, command: Simple, env: Env, frame: Frame) -> str | None: ...
+    def input(self, command: Simple, env: Env) -> str | None: ...

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from doctor.flags.way import python_calls as calls
 from doctor.flags.way.frame import Remark
 from doctor.flags.way.launchers import Call
-from doctor.flags.way.model import Alt, Held, Sees, Step, joined
+from doctor.flags.way.model import Alt, Held, Sees, Step, joined, unless_set
 from doctor.flags.way.python_calls import Change, Started
 from doctor.parsers.text.shell_lexer import HOLE
 
@@ -239,7 +239,7 @@ class _Script:
         shown = f"os.environ[{name!r}]" + (f" = {change.text[:40]!r}" if change.text not in (None, HOLE) else "")
         way = "yes" if change.text is not None else "no"
         new = Alt(change.text, way, (self._step(change.line, shown),))  # type: ignore[arg-type]
-        made = _unless_set(before, new) if change.default else (new,)
+        made = unless_set(before, new) if change.default else (new,)
         self.sees.held[name] = joined(made, self.anytime.get(name, ()))
 
     def _late(self, change: Change, before: Held) -> None:
@@ -262,9 +262,3 @@ class _Script:
 
     def _remark(self, name: str, line: int, problem: str, cure: str, severity: str = "warning") -> None:
         self.call.run.remark(Remark("set-too-late", name, self.file, line, problem, cure, severity))
-
-
-def _unless_set(before: Held, new: Alt) -> Held:
-    """setdefault."""
-    made = [a if a.text is not None else a._replace(outer="set") if a.outer else new for a in before]
-    return joined(made, [new] if any(a.outer == "any" for a in before) else [])

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from doctor.flags.way.frame import Frame, Runs
 from doctor.flags.way.model import Held, Sees, Step
+from doctor.parsers.text.shell_lexer import HOLE
 
 ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]{0,127})=(.*)", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
@@ -56,6 +57,10 @@ def options(argv: list[str], takes: Iterable[str], *, clustered: bool = True) ->
     wanted, given, at = frozenset(takes), [], 1
     while at < len(argv):
         word = argv[at]
+        if word == HOLE * 2 and at + 1 < len(argv):  # a list that is not known, and words behind it
+            given.append((word, ""))
+            at += 1
+            continue
         if word == "--":
             at += 1
             break

@@ -1,11 +1,11 @@
-"""Compose files and Kubernetes manifests: what each container's program gets."""
+"""Compose files, Kubernetes manifests and jobs of CI: what their programs get."""
 
 from __future__ import annotations
 
 import re
 
 from doctor.errors import ParserError
-from doctor.flags.way import words
+from doctor.flags.way import jobs, words
 from doctor.flags.way.docker_file import of_image
 from doctor.flags.way.frame import Frame, Runs
 from doctor.flags.way.model import OUTER, Alt, Env, Held, Sees, Step, joined
@@ -17,11 +17,14 @@ _COMPOSE = re.compile(r"\$(?:(\$)|(\w{1,127})|\{(\w{1,127})(?:(:?[-+?])([^{}]{0,
 _KUBERNETES = re.compile(r"\$(\$)?\(([A-Za-z_][\w.-]{0,127})\)")
 _COMPOSE_LINE = re.compile(r"\s{0,20}(?:export\s{1,9})?([A-Za-z_]\w{0,127})\s{0,9}[=:](.*)")
 
+_BY_OPERATOR = ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE", "PET_MASTER_ADDR", "PET_RDZV_ENDPOINT")
+
 
 def yaml_file(run: Runs, source: str, text: str) -> None:
+    text = text.replace("${{", "{{")
     template = "{{" in text or "{%" in text
     try:
-        roots = yaml_tree.roots(assigned_yaml.templated(text) if template else text)
+        roots = yaml_tree.roots(assigned_yaml.templated(text).replace("$(template)", HOLE) if template else text)
     except ParserError:
         if not template:
             raise
@@ -32,6 +35,10 @@ def yaml_file(run: Runs, source: str, text: str) -> None:
         if services is not None and services.fields:
             for name, service in list(services.fields.items())[:200]:
                 _service(run, source, name, service)
+        elif any(node.fields.get("script") for node in root.fields.values()):
+            jobs.gitlab(run, source, root)
+        elif "jobs" in root.fields:
+            jobs.github(run, source, root)
         else:
             for pod in yaml_tree.pods(root):
                 for kind in ("initContainers", "containers"):
@@ -100,13 +107,13 @@ def _command(node: Node | None) -> list[str]:
         held = [token.word for token in Lexer(node.text).tokens() if not token.op]
     except ShellError:
         return [HOLE]
-    return words.fields(held, Env(Sees(OUTER)), None)
+    return words.fields(held, Env(Sees(OUTER)))
 
 
 def _container(run: Runs, source: str, node: Node) -> None:
     """A container of Kubernetes: envFrom, then env, in order; $(NAME) of those before."""
-    image = Step(source, node.line, "the image may set it")
-    sees = Sees((Alt(None), Alt(HOLE, "yes", (image,))))
+    sees = Sees(of_image(source, node.line))
+    sees.may_be(Step(source, node.line, "an operator may set it"), *_BY_OPERATOR)
     for item in node.fields.get("envFrom", NOTHING).items:
         step = Step(source, item.line, "envFrom: a ConfigMap or Secret that the file does not hold")
         sees.base = joined(sees.base, (Alt(HOLE, "yes", (step,)),))

@@ -36,8 +36,9 @@ class Alt(NamedTuple):
     exported: Literal["yes", "no", "outer"] = "no"
     """outer: it is exported where the caller had it already."""
     steps: tuple[Step, ...] = ()
-    outer: Literal["", "any", "set"] = ""
-    """any: as the caller has it, if at all; set: what the caller has, where it has it."""
+    outer: Literal["", "any", "set", "image"] = ""
+    """any: as the caller has it, if at all; set: what the caller has, where it has it; image: not set, unless the image
+    of the container sets it."""
     when: str = ""
     """A variable that the caller must have for this to be so; a text that is not known is then its value."""
 
@@ -59,8 +60,22 @@ def joined(*several: Iterable[Alt]) -> Held:
             found.setdefault((alt.text, alt.exported, alt.outer, alt.when), alt)
     if len(found) > MOST_ALTERNATIVES:
         first = next(iter(found.values()))
-        return (first._replace(text=HOLE, exported="yes", outer=""), Alt(None))
+        return (first._replace(text=HOLE, exported="yes", outer="", when=""), Alt(None))
     return tuple(found.values())
+
+
+def unless_set(before: Held, new: Alt, *, surely: bool = True) -> Held:
+    """A default: it counts where nothing is set."""
+    made: list[Alt] = []
+    for alt in before:
+        one = new._replace(steps=(*alt.steps, *new.steps))
+        if alt.outer in ("any", "image"):
+            made += [alt._replace(outer="set") if surely else alt, one]
+        elif alt.text is None and not alt.outer:
+            made += [one] if surely else [alt, one]
+        else:
+            made.append(alt)
+    return joined(made)
 
 
 @dataclass
@@ -101,11 +116,17 @@ class Sees:
         self.may_be(step, *(name for name in self.held if not name.startswith("\0")))
         self.may_have(step)
 
-    def cleared(self, step: Step, keeps: Callable[[str], bool] = lambda _name: False, base: Held | None = None) -> Sees:
+    def cleared(
+        self,
+        step: Step,
+        keeps: Callable[[str], bool] = lambda _name: False,
+        base: Held | None = None,
+        outer: Literal["", "image"] = "",
+    ) -> Sees:
         """Without what is not kept; of what goes, the step is remembered."""
         kept = {n: held for n, held in self.held.items() if keeps(n) or n.startswith("\0")}  # \0: a file's text
-        gone = {n: tuple(_gone(a, step) for a in held) for n, held in self.held.items() if n not in kept}
-        return Sees((Alt(None, "no", (step,)),) if base is None else base, {**gone, **kept})
+        gone = {n: tuple(_gone(a, step, outer) for a in held) for n, held in self.held.items() if n not in kept}
+        return Sees((Alt(None, "no", (step,), outer),) if base is None else base, {**gone, **kept})
 
     def unknown(self, step: Step) -> Sees:
         """Whether anything arrives is not known."""
@@ -118,13 +139,9 @@ class Sees:
         return Sees((*OUTER, hole), held)
 
 
-def _gone(alt: Alt, step: Step) -> Alt:
-    if alt.text is None and not alt.outer:
-        return alt
-    made = (
-        alt if alt.exported == "outer" and not alt.outer else alt.after(step)
-    )  # what is not exported is not lost here
-    return made._replace(text=None, exported="no", outer="", when="")
+def _gone(alt: Alt, step: Step, outer: Literal["", "image"]) -> Alt:
+    kept = (alt.exported == "outer" or alt.text is None) and not alt.outer  # what is not exported is not lost here
+    return (alt if kept else alt.after(step))._replace(text=None, exported="no", outer=outer, when="")
 
 
 class Env:

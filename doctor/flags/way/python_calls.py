@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
-from doctor.flags.way.model import UNSET, Sees, Step
+from doctor.flags.way.model import UNSET, Alt, Sees, Step, unless_set
 from doctor.parsers.text.shell_lexer import HOLE
 
 _DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -191,11 +191,12 @@ def remember(node: ast.stmt, names: dict[str, Sees | list[str]], sees: Sees, ste
             owner = dotted(each.value if isinstance(each, ast.Subscript) else each).partition(".")[0]
             held = names.get(owner)
             done = list(changes(node, owner)) if isinstance(held, Sees) else []
-            if not done or any(change.default for change in done) or not isinstance(held, Sees):
+            if not done or not isinstance(held, Sees):
                 names.pop(owner, None)
                 continue
             for change in done:
-                held.put(change.name, change.text, step(node.lineno, f"{owner}: {change.name}"))
+                new = Alt(change.text, "yes", (step(node.lineno, f"{owner}: {change.name}"),))
+                held.held[change.name] = unless_set(held.of(change.name), new) if change.default else (new,)
         return
     for target in node.targets:
         if isinstance(target, ast.Name):

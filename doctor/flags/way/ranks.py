@@ -14,7 +14,7 @@ from doctor.flags.way import in_python
 from doctor.flags.way.containers import env_file_lines
 from doctor.flags.way.frame import LOCAL, Remark
 from doctor.flags.way.launchers import Call, Options
-from doctor.flags.way.model import Alt, Sees, Step, joined
+from doctor.flags.way.model import Alt, Sees, Step, unless_set
 from doctor.parsers.text.shell_lexer import HOLE
 
 _RANK = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
@@ -87,6 +87,8 @@ def _address(call: Call, found: Options, sees: Sees) -> None:
     what = "from --master_addr" if given else "to 127.0.0.1, the default of --master_addr"
     step = call.step(f"torchrun sets it {what}", "launcher-sets")
     sees.held["MASTER_ADDR"] = tuple(a._replace(text=text, steps=(*a.steps[:-1], step)) for a in sees.of("MASTER_ADDR"))
+    for port in found.of("__master_port")[-1:]:
+        sees.put("MASTER_PORT", port, call.step("torchrun sets it from --master_port", "launcher-sets"))
 
 
 def _alone(call: Call, found: Options, nodes: int, sees: Sees) -> None:
@@ -124,17 +126,7 @@ def _threads(call: Call, sees: Sees, each: int | None) -> None:
 
 
 def _default(sees: Sees, name: str, step: Step, *, surely: bool = True) -> None:
-    """Set to 1 where it is not set."""
-    made: list[Alt] = []
-    for alt in sees.of(name):
-        one = Alt("1", "yes", (*alt.steps, step))
-        if alt.outer == "any":
-            made += [alt._replace(outer="set"), one] if surely else [alt, one]
-        elif alt.text is None and not alt.outer:
-            made += [one] if surely else [alt, one]
-        else:
-            made.append(alt)
-    sees.held[name] = joined(made)
+    sees.held[name] = unless_set(sees.of(name), Alt("1", "yes", (step,)), surely=surely)
 
 
 def _started(call: Call, found: Options, sees: Sees, where: str) -> None:

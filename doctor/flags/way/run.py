@@ -44,6 +44,8 @@ class Run:
         """Machines of the batch job, by its directives."""
         self.cluster: Sees | None = None
         """What `ray start` was started with."""
+        self.containers: dict[str, Sees] = {}
+        """What each container was started with, by the name that the file gives it."""
         self.scheduled = False
         """The file names a scheduler (Slurm, PBS, LSF)."""
 
@@ -126,6 +128,8 @@ class Run:
     def _walked(self, text: str, sees: Sees, frame: Frame, line: int = 1) -> Env:
         """A shell of its own, up to what its `trap … EXIT` runs."""
         env = Env(sees)
+        known = frame.args is not None and words.MANY not in frame.args
+        env.put(words.ARGS, words.listed(frame.args or ()) if known else words.OPEN)
         self.walk.script(text, env, frame, line)
         trap = env.get(words.TRAP)
         if len(trap) == 1 and trap[0].text:

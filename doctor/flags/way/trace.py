@@ -13,7 +13,7 @@ from doctor.redaction.secrets import masked, variable
 
 
 class Way(NamedTuple):
-    """What one process has of one variable. `state`: set, not set, maybe, as the caller has it, not known."""
+    """What one process has of one variable. `state`: set, not set, maybe, not known, as the caller (image) has it."""
 
     process: Process
     state: str
@@ -29,12 +29,16 @@ def way(name: str, process: Process) -> Way:
     held = process.sees.of(name)
     texts = tuple(dict.fromkeys(variable(name, shown(a.text)) for a in held if a.text is not None and not a.outer))
     steps = tuple(dict.fromkeys(_masked(step) for alt in held for step in alt.steps))
-    lost = next((_masked(a.steps[-1]) for a in held if a.text is None and not a.outer and len(a.steps) > 1), None)
+    gone = (a for a in held if a.text is None and a.outer in ("", "image"))
+    lost = next((_masked(a.steps[-1]) for a in gone if len(a.steps) > 1), None)
     return Way(process, _state(held), texts, steps, held, lost)
 
 
 def _masked(step: Step) -> Step:
     return step._replace(what=masked(shown(step.what)))
+
+
+_OUTER = {"any": "as the caller has it", "set": "as the caller has it", "image": "as the image has it"}
 
 
 def _state(held: Held) -> str:
@@ -44,7 +48,7 @@ def _state(held: Held) -> str:
         return "maybe"
     alt = held[0]
     if alt.outer:
-        return "as the caller has it"
+        return _OUTER[alt.outer]
     if alt.text is None:
         return "not set"
     return "set if the caller exports it" if alt.exported == "outer" else "set"
@@ -72,10 +76,12 @@ def summary(one: Way) -> str:
     if one.state == "maybe":
         unset = any(alt.text is None for alt in one.held)
         return (
-            f"{values or 'set'}, or {'as the caller has it' if any(a.outer for a in one.held) else 'not set'}"
+            f"{values or 'set'}, or {next((_OUTER[a.outer] for a in one.held if a.outer), 'not set')}"
             if unset
             else values
         )
+    if one.state == "as the image has it":
+        return "not set, unless the image sets it"
     if one.state == "set if the caller exports it":
         return f"not set, unless the caller exports it: then {values}"
     return one.state

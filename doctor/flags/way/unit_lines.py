@@ -49,7 +49,7 @@ def assigned(run: Runs, key: Key, own: dict[str, tuple[str, Step]]) -> dict[str,
     if not key.value:
         return {}
     own = dict(own)
-    said = [w.text for command in split(key.value.replace(";", "\\;")) for w in command]
+    said = [word.text for word in split(key.value)]
     for word in said:
         if made := ASSIGNMENT.fullmatch(word):
             text = made[2].replace("%%", "%") if not re.search(r"%[^%]", made[2]) else HOLE

@@ -31,8 +31,7 @@ def follow(run: Runs, source: str, text: str) -> None:
         if key.section in _HOLDS and key.key in _COMMANDS:
             commands = [c for c in commands if c.key != key.key] if not key.value else [*commands, key]
     for key in commands[:40]:
-        argv = [w.text for command in split(key.value.lstrip("-@:+!|")) for w in command]
-        argv = [_expanded(word, sees) for word in argv]
+        argv = [_expanded(word.text, sees) for word in split(key.value.lstrip("-@:+!|"))]
         run.start(argv, sees, Frame(key.file, outside=True, where=frame.where), key.line)
 
 

@@ -18,7 +18,7 @@ from doctor.parsers.lib.yaml_compose import composed
 
 Row = tuple[int, str, str | None, str, str]
 _Cell = tuple[int, str, str | None, str]
-_COMMANDS = ("command", "args", "entrypoint")
+_COMMANDS = ("command", "args", "entrypoint", "before_script", "script", "after_script", "run")
 MOST_NODES = 50_000
 
 _TEMPLATE = re.compile(r"\{\{.{0,2000}?\}\}|\{%.{0,2000}?%\}|\{#.{0,2000}?#\}", re.DOTALL)
@@ -63,11 +63,12 @@ def rows(text: str) -> Iterator[Row]:
         elif isinstance(node, yaml.MappingNode):
             scope = f"line {_line(node)}"
             for key, value in node.value:
-                if getattr(key, "value", "") in ("environment", "env"):
+                named = getattr(key, "value", "")
+                if named in ("environment", "env") or (named == "variables" and isinstance(value, yaml.MappingNode)):
                     yield from ((*cell, scope) for cell in _variables(value))
-                elif getattr(key, "value", "") == "env_file":
+                elif named == "env_file":
                     yield from ((*cell, scope) for cell in _files(value))
-                elif getattr(key, "value", "") in _COMMANDS:
+                elif named in _COMMANDS:
                     yield from ((*cell, scope) for cell in _scripts(value))
             waiting.extend(value for _, value in reversed(node.value))
     if waiting:

@@ -12,28 +12,11 @@ from dataclasses import dataclass
 from doctor.errors import ParserError
 
 MAX_TEXT = 1 << 20
-_NAMES = frozenset(
-    [
-        "FROM",
-        "RUN",
-        "CMD",
-        "LABEL",
-        "MAINTAINER",
-        "EXPOSE",
-        "ENV",
-        "ADD",
-        "COPY",
-        "ENTRYPOINT",
-        "VOLUME",
-        "USER",
-        "WORKDIR",
-        "ARG",
-        "ONBUILD",
-        "STOPSIGNAL",
-        "HEALTHCHECK",
-        "SHELL",
-    ]
-)
+_NAMES_TEXT = """
+FROM RUN CMD LABEL MAINTAINER EXPOSE ENV ADD COPY ENTRYPOINT VOLUME USER WORKDIR ARG ONBUILD STOPSIGNAL
+HEALTHCHECK SHELL
+"""
+_NAMES = frozenset(_NAMES_TEXT.split())
 _DIRECTIVE = re.compile(r"#\s{0,8}(?P<name>[A-Za-z]{1,20})\s{0,8}=\s{0,8}(?P<value>\S{1,200})\s{0,8}$")
 _INSTRUCTION = re.compile(r"\s{0,80}(?P<name>[A-Za-z]{3,12})(?:\s+(?P<rest>.*))?$", re.DOTALL)
 _HEREDOC = re.compile(r"<<-?(?P<quote>[\"']?)(?P<word>[A-Za-z_][A-Za-z0-9_]{0,40})(?P=quote)")

@@ -71,6 +71,8 @@ def kind_of(name: str, text: str) -> str:
     if base.startswith(".env") or base.endswith((".env", "environment")):
         return "env"
     head = text[:20000]
+    if base.endswith(".py") or re.match(r"#!.{0,80}python", head):
+        return "python"
     if head.startswith("#!") or re.search(_SHELL, head, re.MULTILINE):
         return "shell"
     if re.search(r"^FROM \S", head, re.MULTILINE):
@@ -192,7 +194,7 @@ def _command(command: Simple, exported: set[str], *, every: bool) -> Iterator[As
 
 
 def _plain(word: shell_lexer.Word) -> Word:
-    return Word(word.line, _text(word.parts), bare=word.bare is not None)
+    return Word(word.line, _text(word.parts))
 
 
 def _text(parts: Iterable[shell_lexer.Part]) -> str:
@@ -232,36 +234,45 @@ def _assigned(word: Word) -> Assigned:
 
 def _dockerfile(text: str) -> Iterator[Assigned]:
     """ENV lines in both forms, with the defaults of ARG; FROM begins a stage. What a RUN line exports ends with it."""
-    escape = "`" if re.match(r"\s{0,9}#\s{0,3}escape\s{0,3}=\s{0,3}`", text) else "\\"
+    if re.match(r"\s{0,9}#\s{0,3}escape\s{0,3}=\s{0,3}`", text):
+        text = text.replace("\\", "\\\\").replace("`\n", "\\\n")
     args: dict[str, str] = {}
-    for command in split(_uncommented(text, escape), escape):
-        head, words = command[0].text.upper(), command[1:]
-        if head == "FROM" and (named := [w.text for w in words if not w.text.startswith("--")]):
-            yield Assigned(command[0].line, named[-1].lower(), named[0].lower(), "from")
-        elif head == "ARG":
+    for first, instruction in _instructions(text):
+        head, *words = (w._replace(line=w.line + first) for w in split(instruction))
+        name = head.text.upper()
+        if name == "FROM" and (named := [w.text for w in words if not w.text.startswith("--")]):
+            yield Assigned(head.line, named[-1].lower(), named[0].lower(), "from")
+        elif name == "ARG":
             args |= {m[1]: m[3] for w in words if (m := _ASSIGN.fullmatch(w.text))}
-        elif head == "ENV" and words and not _ASSIGN.fullmatch(words[0].text):
+        elif name == "ENV" and words and not _ASSIGN.fullmatch(words[0].text):
             value = " ".join(w.text for w in words[1:])
-            yield Assigned(command[0].line, words[0].text, _with_args(value, args))
-        elif head == "ENV":
+            yield Assigned(head.line, words[0].text, _with_args(value, args))
+        elif name == "ENV":
             made = (_assigned(w) for w in words if _ASSIGN.fullmatch(w.text))
             yield from (row._replace(value=_with_args(row.value, args)) for row in made)
+
+
+def _instructions(text: str) -> Iterator[tuple[int, str]]:
+    """The lines of FROM, ARG and ENV, each with those that continue it, and how many stand before. Comments and empty
+    lines within continue them too, as Docker reads them."""
+    held, first = "", 0
+    for number, line in enumerate(text.split("\n")):
+        nothing = not line.strip() or line.lstrip().startswith("#")
+        if not held and not re.match(r"(?i)\s{0,80}(?:FROM|ARG|ENV)\s", line):
+            continue
+        first = first if held else number
+        held += "\\\n" if nothing else line.rstrip() + "\n" * line.rstrip().endswith("\\")
+        if not nothing and not held.endswith("\n"):
+            yield first, held
+            held = ""
+    if held:
+        yield first, held
 
 
 def _with_args(value: str | None, args: dict[str, str]) -> str | None:
     """A value that is one argument of the build takes its default."""
     found = re.fullmatch(rf"\$\{{?({_NAME})\}}?", value or "")
     return args.get(found[1], value) if found else value
-
-
-def _uncommented(text: str, escape: str) -> str:
-    """Comments blanked; those and empty lines within a continued line continue it, as Docker reads them."""
-    out, continued = [], False
-    for line in text.split("\n"):
-        nothing = not line.strip() or line.lstrip().startswith("#")
-        out.append((escape if continued else "") if nothing else line.rstrip())
-        continued = continued if nothing else line.rstrip().endswith(escape)
-    return "\n".join(out)
 
 
 def _unit(text: str) -> Iterator[Assigned]:
@@ -272,14 +283,13 @@ def _unit(text: str) -> Iterator[Assigned]:
             yield Assigned(number, "", path, "file")
         if not sign or key not in ("Environment", "UnsetEnvironment", "ExecStart", "DefaultEnvironment"):
             continue
-        for command in split(rest):
-            words = [w._replace(line=number) for w in command]
-            if key == "UnsetEnvironment":
-                yield from (Assigned(number, w.text, None, "unset") for w in words)
-            elif key == "ExecStart":
-                yield from _arguments(words)
-            else:
-                yield from (_assigned(w) for w in words if _ASSIGN.fullmatch(w.text))
+        words = [w._replace(line=number) for w in split(rest)]
+        if key == "UnsetEnvironment":
+            yield from (Assigned(number, w.text, None, "unset") for w in words)
+        elif key == "ExecStart":
+            yield from _arguments(words)
+        else:
+            yield from (_assigned(w) for w in words if _ASSIGN.fullmatch(w.text))
 
 
 def _yaml(text: str) -> Iterator[Assigned]:

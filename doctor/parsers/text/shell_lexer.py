@@ -15,7 +15,7 @@ HOLE = "\ue000"
 DEEPEST = 12
 """Substitutions within substitutions that are followed."""
 
-_OPERATOR = re.compile(r";;&|;;|;&|&&|\|\||\|&|\(\(|[;&|()\n]")
+_OPERATOR = re.compile(r";;&|;;|;&|&&|\|\||\|&|[;&|()\n]")
 _REDIRECT = re.compile(r"\d{0,9}(<<<|<<-|<<|<>|<&|>&|>>|>\||<|>)|&>>|&>")
 _RUN = re.compile(r"[^\s\"'\\$`;&|()<>]+")
 _IN_QUOTES = re.compile(r"[^\"\\$`]+")
@@ -28,6 +28,7 @@ _BLANK = re.compile(r"<[A-Za-z][\w.-]{0,80}>(?=\s|$)|(?<==)<[A-Za-z][\w ./,:'-]{
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"'}
 _ESCAPE = re.compile(r"\\(?:([ntr\\'\"])|x([1-7][0-9A-Fa-f]))")
 _OTHER_ESCAPE = re.compile(r"(?:^|[^\\])(?:\\\\)*\\(?![ntr\\'\"]|x[1-7][0-9A-Fa-f])")
+_BRACKETS = re.compile(r"[()]|'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.|(?<=\s)#[^\n]*", re.DOTALL)
 _ARRAY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=$")
 
 
@@ -41,12 +42,13 @@ class ShellError(ValueError):
 
 class Part(NamedTuple):
     kind: str
-    """text; var: a variable's value; command: `$(…)`; unknown: arithmetic and what is not followed."""
+    """text; var: a variable's value; command: `$(…)`; math: `$((…))`; unknown: what is not followed."""
     text: str
     """The text, the variable's name, or the commands."""
     quoted: bool = False
     op: str = ""
-    """`:-`, `-`, `:=`, `=`, `:+`, `+`, `:?`, `?` of `${NAME:-word}`; `@` of a whole array; `x` of another operation."""
+    """`:-`, `-`, `:=`, `=`, `:+`, `+`, `:?`, `?` of `${NAME:-word}`; `@` of a whole array; `!` and `#` of `${!NAME}`
+    and `${#NAME}`; `x` of another operation, whose text is then the word."""
     word: tuple[Part, ...] = ()
     line: int = 0
 
@@ -74,7 +76,7 @@ class Token(NamedTuple):
     op: str = ""
     word: Word = Word(0, ())
     body: str | None = None
-    """Of `<<`: the here-document. Of `>`: the operator, where it is standard output that goes to a file."""
+    """Of `<<`: the here-document. Of `((`: the arithmetic. Of `>`: the operator, where it writes a file."""
 
 
 class Lexer:
@@ -122,11 +124,25 @@ class Lexer:
         redirect = None if _BLANK.match(text, self.at) else _REDIRECT.match(text, self.at)
         if redirect and not text.startswith(("<(", ">("), redirect.end() - 1):
             return self._redirect(redirect, line)
+        if text.startswith("((", self.at) and (inner := self._arithmetic()) is not None:
+            return Token(line, "((", body=inner)
         if operator := _OPERATOR.match(text, self.at):
             self.at = operator.end()
             self.line += operator[0] == "\n"
             return Token(line, operator[0])
         return Token(line, "", self._word())
+
+    def _arithmetic(self) -> str | None:
+        """What `((` and `))` hold; None for a subshell that begins with another one."""
+        begun, line = self.at, self.line
+        self._bracketed(begun)
+        ended, self.line = (self.at, self.line), line
+        inner = self._bracketed(begun + 1)
+        if self.at == ended[0] - 1:
+            self.at, self.line = ended
+            return inner
+        self.at, self.line = begun, line
+        return None
 
     def _redirect(self, found: re.Match[str], line: int) -> Token:
         self.at = found.end()
@@ -250,7 +266,8 @@ class Lexer:
         following = text[self.at + 1 : self.at + 2]
         if following == "(":
             inner = self._bracketed(self.at + 1)
-            return Part("unknown", "") if inner.startswith("(") else Part("command", inner, quoted, line=line)
+            kind = "math" if inner.startswith("(") and inner.endswith(")") else "command"
+            return Part(kind, inner[1:-1] if kind == "math" else inner, quoted, line=line)
         if following == "{":
             return self._braced(quoted)
         self.at += 1
@@ -277,9 +294,7 @@ class Lexer:
     def _bracketed(self, start: int) -> str:
         """What stands between the bracket at `start` and the one that closes it; quotes are followed."""
         depth = 0
-        for found in re.compile(r"[()]|'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.|(?<=\s)#[^\n]*", re.DOTALL).finditer(
-            self.text, start
-        ):
+        for found in _BRACKETS.finditer(self.text, start):
             depth += {"(": 1, ")": -1}.get(found[0], 0)
             if depth == 0 and found[0] == ")":
                 inner = self.text[start + 1 : found.start()]
@@ -301,16 +316,20 @@ class Lexer:
 
     def _parameter(self, inner: str, quoted: bool, line: int) -> Part:
         found = _BRACED.match(inner)
-        if not found or found[1]:
+        if not found or (found[1] and (found[3] or found[4])):
             return Part("unknown", "", quoted)
         name, index, rest = found[2], found[3] or "", found[4]
+        if found[1]:
+            return Part("var", name, quoted, found[1])
         if index in ("[@]", "[*]") and not rest:
             return Part("var", name, quoted, "@")
         op = _FALLBACK.match(rest) if not index else None
         if op and self.depth < DEEPEST:
             inside = Lexer(rest[op.end() :], line, self.depth + 1)
             return Part("var", name, quoted, op[0], tuple(inside._all(quoted)))
-        return Part("var", name, quoted, "x" if rest or index else "", (Part("text", rest),) if rest else ())
+        return Part(
+            "var", name, quoted, "x" if rest or index else "", (Part("text", index + rest),) if rest or index else ()
+        )
 
     def _all(self, quoted: bool) -> list[Part]:
         """The whole text as one word."""

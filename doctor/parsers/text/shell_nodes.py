@@ -30,6 +30,8 @@ class Simple:
     out: Word | None = None
     """The file that standard output goes to."""
     appends: bool = False
+    negated: bool = False
+    """`! command`."""
 
 
 @dataclass
@@ -68,6 +70,10 @@ class Loop:
     body: list[Command]
     name: str = ""
     words: list[Word] | None = None
+    until: bool = False
+    first: Simple | None = None
+    step: Simple | None = None
+    """Of `for ((first; test; step))`."""
     input: Simple | None = None
     """Where its standard input comes from."""
 
@@ -75,9 +81,10 @@ class Loop:
 @dataclass
 class Case:
     line: int
-    branches: list[list[Command]]
-    complete: bool
-    """One of the branches is `*`."""
+    word: Word
+    branches: list[list[Command]] = field(default_factory=list)
+    patterns: list[list[Word]] = field(default_factory=list)
+    """Of each branch."""
 
 
 @dataclass

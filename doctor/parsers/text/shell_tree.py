@@ -23,8 +23,6 @@ MOST_WORDS = 5_000
 _ASSIGN = re.compile(r"([A-Za-z_][A-Za-z0-9_]{0,127})(\[[^\]]{0,80}\])?(\+?)=(.*)", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_:.-]*")
 _BEFORE = ("!", "time")
-_COMPUTED = re.compile(r"\b([A-Za-z_]\w{0,127})\s?(?:[-+*/%&^|]?=(?!=)|\+\+|--)|(?:\+\+|--)\s?([A-Za-z_]\w{0,127})")
-"""Variables that arithmetic sets."""
 
 
 class Tree(NamedTuple):
@@ -126,13 +124,16 @@ class _Parser:
             self._take()
 
     def _pipe(self) -> Command:
+        negated = False
         while self._word() in _BEFORE:
-            self._take()
+            negated ^= self._take().word.bare == "!"
         items = [self._command()]
         while (token := self._peek()) is not None and token.op in ("|", "|&"):
             self._take()
             self._blank()
             items.append(self._command())
+        if negated and isinstance(items[0], Simple):
+            items[0].negated = True
         return items[0] if len(items) == 1 else Pipe(self.line, items)
 
     def _command(self) -> Command:
@@ -183,15 +184,8 @@ class _Parser:
 
     def _bracket(self) -> Command:
         opening = self._take()
-        if opening.op == "((":  # arithmetic
-            depth, computed = 2, ""
-            while depth:
-                token = self._take()
-                depth += {"((": 2, "(": 1, ")": -1}.get(token.op, 0)
-                computed += token.op or f" {token.word.plain or '0'}"
-            open_ = Word(opening.line, (Part("unknown", ""),))
-            names = dict.fromkeys(name for found in _COMPUTED.findall(computed) for name in found if name)
-            return Simple(opening.line, [Assignment(opening.line, name, append=False, value=open_) for name in names])
+        if opening.op == "((":
+            return _let(opening.line, opening.body or "")
         made = Group(opening.line, self._until("(", ")"), subshell=True)
         self._take()
         return made
@@ -213,11 +207,15 @@ class _Parser:
 
     def _loop(self, kind: str) -> Loop:
         line = self._take().line
-        made = Loop(line, [], [])
+        made = Loop(line, [], [], until=kind == "until")
         if kind in ("for", "select"):
             token = self._peek()
             if token is not None and token.op == "((":
-                made.test.append(self._bracket())
+                held = (self._take().body or "").split(";")
+                if len(held) != 3:
+                    raise ShellError(line, "for (( needs three parts")
+                made.first, made.step = _let(line, held[0]), _let(line, held[2])
+                made.test = [_let(line, held[1].strip() or "1")]
             else:
                 made.name = self._take().word.plain or ""
                 self._blank()
@@ -240,22 +238,22 @@ class _Parser:
 
     def _case(self) -> Case:
         line = self._take().line
-        self._take()
+        made = Case(line, self._take().word)
         self._blank()
         self._expect("in")
-        made = Case(line, [], complete=False)
         while True:
             self._newlines()
             if self._word() == "esac":
                 self._take()
                 return made
+            made.patterns.append([])
             while (token := self._take()).op != ")":
-                made.complete |= not token.op and token.word.bare == "*"
                 if token.op not in ("", "|", "("):
                     raise ShellError(token.line, "a pattern of case is not closed")
+                made.patterns[-1] += [] if token.op else [token.word]
             made.branches.append(self._until("case", ";;", ";&", ";;&", "esac"))
-            if self._word() != "esac":
-                self._take()
+            if self._word() != "esac" and self._take().op != ";;":  # what follows may run too
+                made.word = Word(line, (Part("unknown", ""),))
 
     def _function(self, name: Token) -> Function:
         for bracket in ("(", ")"):
@@ -293,12 +291,19 @@ class _Parser:
                     if len(made.words) > MOST_WORDS:
                         raise ShellError(self.line, f"a command of more than {MOST_WORDS} words")
                     if word.bare == "[[":
-                        self._test()
+                        self._test(made)
         return made
 
-    def _test(self) -> None:
-        while self._take().word.bare != "]]":
-            pass
+    def _test(self, made: Simple) -> None:
+        """Up to `]]`; an operator of the shell is a word there, and `<` compares."""
+        while not made.words or made.words[-1].bare != "]]":
+            token = self._take()
+            sign = Word(token.line, (Part("text", token.op),))
+            made.words += [token.word] if not token.op else [sign, token.word] if token.op in "<>" else [sign]
+
+
+def _let(line: int, text: str) -> Simple:
+    return Simple(line, words=[Word(line, (part,)) for part in (Part("text", "let"), Part("math", text, quoted=True))])
 
 
 def assignment(word: Word) -> Assignment | None:
@@ -310,4 +315,5 @@ def assignment(word: Word) -> Assignment | None:
     if not found:
         return None
     rest = (first._replace(text=found[4]), *word.parts[1:]) if found[4] else word.parts[1:]
+    rest = (Part("unknown", ""),) if found[2] else rest  # one element of an array
     return Assignment(word.line, found[1], bool(found[3]), word._replace(parts=rest))

@@ -27,7 +27,13 @@ def render(report: Report, *, unredacted: bool = False) -> str:
 def _annotation(finding: Mapping[str, Any]) -> str:
     rows = [clean(finding["summary"])]
     rows += fix_lines(finding, most=1)
-    return f"::{_WORD[finding['severity']]} title={_property(finding['rule'])}::{_data(chr(10).join(rows))}"
+    return annotation(finding["severity"], finding["rule"], "\n".join(rows))
+
+
+def annotation(severity: str, rule: str, text: str, place: tuple[str, int, int] | None = None) -> str:
+    """`place`: file, line and column."""
+    at = f"file={_property(place[0])},line={place[1]},col={place[2]}," if place else ""
+    return f"::{_WORD[severity]} {at}title={_property(rule)}::{_data(text)}"
 
 
 def _data(text: str) -> str:

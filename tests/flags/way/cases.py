@@ -25,7 +25,7 @@ Seen = dict[str, dict[str, list[str | None]]]
 @lru_cache(maxsize=1)
 def cases() -> list[dict[str, Any]]:
     made: list[dict[str, Any]] = []
-    for name in ("cases.yaml", "launches.yaml", "blind.yaml", "second.yaml", "third.yaml"):
+    for name in ("cases.yaml", "launches.yaml", "blind.yaml", "second.yaml", "third.yaml", "fourth.yaml", "fifth.yaml"):
         made += yaml.load((HERE / name).read_text("utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     assert len({case["name"] for case in made}) == len(made), "two cases of one name"
     return made
@@ -83,6 +83,8 @@ def _one(alt: Alt, name: str, caller: dict[str, str]) -> list[str | None]:
     held = caller.get(name)
     if alt.when:
         return [caller[alt.when] if alt.text == HOLE else alt.text] if alt.when in caller else []
+    if alt.outer == "image":  # those of the cases set nothing
+        return [None]
     if alt.outer == "any":
         return [held]
     if alt.outer == "set":

@@ -24,9 +24,7 @@ from tests.flags.way import cases as given
 
 _SEE = """#!/bin/sh
 echo "@@$1"
-/usr/bin/env |
-/bin/grep -E '^([A-E]|(MASTER|(TORCH_)?NCCL|HIP|HSA|CUDA|VLLM)_[A-Z_]+|OMP_NUM_THREADS|LD_LIBRARY_PATH|PYTHONPATH)=' |
-/bin/sed "s/^/@@$1 /"
+/usr/bin/env | /bin/grep -E '^[A-Z][A-Z0-9_]*=' | /bin/sed "s/^/@@$1 /"
 """
 _SEE_PY = "import os, sys\nos.execv('{folder}/see', ['see', sys.argv[1]])\n"
 TORCH = next(iter(sorted(Path("/opt/doctor-ci").glob("torch-*+cpu/bin/torchrun"))), None)
@@ -68,7 +66,7 @@ def _once(case: dict[str, Any], caller: dict[str, str], more: dict[str, str], im
         (folder / "see.py").write_text(_SEE_PY.format(folder=folder))
         (folder / "see").chmod(0o755)
         for name, text in given.files(case).items():
-            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(_real(text, folder, image))
         if RAY and "ray" in case["needs"]:
             (folder / "main.sh").write_text(case["main"].replace("python3", RAY))
@@ -128,7 +126,7 @@ def _real(text: str, folder: Path, image: str) -> str:
 
 def parsed(out: str, watch: list[str]) -> given.Seen:
     """`@@LABEL` begins what one process had; values of several processes of one label are put together."""
-    rows = re.findall(r"@@([a-z])(?: ([A-Z_]+)=(.*))?$", out.replace("\r", ""), re.MULTILINE)
+    rows = re.findall(r"@@([a-z])(?: ([A-Z0-9_]+)=(.*))?$", out.replace("\r", ""), re.MULTILINE)
     counts: dict[str, int] = {}
     held: dict[str, dict[str, list[str | None]]] = {}
     for label, name, value in rows:
