@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from doctor.bundle.pack import LeftOut
 from doctor.bundle.wanted import Ask, wanted
 from doctor.engine.registry import Probe
-from doctor.report.key import machine_key
+from doctor.report.key import machine_key, own_names
 from doctor.system import child
 
 if TYPE_CHECKING:
@@ -37,11 +37,12 @@ Entries = dict[str, dict[str, Any]]
 
 
 class Scouted(NamedTuple):
-    """What there is to ask, what is not there (origin and why), and the machine's key."""
+    """What there is to ask, what is not there (origin and why), the machine's key, and the names in its files."""
 
     asks: list[Ask]
     missing: list[LeftOut]
     key: bytes
+    names: list[tuple[str, str]]
 
 
 def scout(system: System, *, since: str | None, include: Sequence[str], pid: int | None) -> Scouted:
@@ -51,6 +52,7 @@ def scout(system: System, *, since: str | None, include: Sequence[str], pid: int
 
     def work(send: child.Send) -> None:
         send({"key": machine_key(system).hex()})
+        send({"names": list(own_names(system))})
         asks = wanted(system, since=since, include=include, pid=pid) if system.kind != "capture" else []
         there = {word: system.which(word) for word in {ask.words[0] for ask in asks if ask.kind != "file"}}
         why = {word: reading.detail or reading.state.value for word, reading in there.items() if not reading.known}
@@ -64,7 +66,8 @@ def scout(system: System, *, since: str | None, include: Sequence[str], pid: int
     if outcome.state != "finished":
         missing.append(LeftOut("everything beside the check", outcome.reason or outcome.state))
     asks = [Ask(name, kind, tuple(words), must) for name, kind, words, must in found.get("asks", ())]
-    return Scouted(asks, missing, bytes.fromhex(found.get("key", "")) or os.urandom(32))
+    names = [(kind, name) for kind, name in found.get("names", ())]
+    return Scouted(asks, missing, bytes.fromhex(found.get("key", "")) or os.urandom(32), names)
 
 
 def errands(asks: Sequence[Ask]) -> list[Probe]:

@@ -15,7 +15,7 @@ from doctor.engine import registry
 from doctor.engine.gather import TOTAL_S
 from doctor.engine.recording import Recording
 from doctor.engine.run import Options, examine
-from doctor.report.key import machine_key, own_names, teach
+from doctor.report.key import machine_key, teach
 from doctor.system.capture import CaptureSystem
 from doctor.system.capture_store import SCHEMA
 
@@ -64,7 +64,7 @@ def make(
     entries = recorded(system, options, extras.errands(found.asks))
     texts, out = extras.taken(entries, found.asks)
     redactor = private.redactor_of(entries, found.key, site)
-    teach(redactor, own_names(system))
+    teach(redactor, found.names)
     redactor.learn([text for _, _, text in texts])
     clean, removed = private.redacted(entries, redactor)
     rows = [_redacted(row, redactor, removed) for row in texts]
