@@ -147,7 +147,7 @@ def test_account_limits_and_environment_are_plain() -> None:
     live = LiveSystem({"HSA_OVERRIDE_GFX_VERSION": "11.0.0", "BAD": "\udcff"})
     assert live.environ().value == {"HSA_OVERRIDE_GFX_VERSION": "11.0.0", "BAD": "?"}
     assert (live.account().value or {})["uid"] == os.geteuid()
-    assert set(live.limits().value or {}) == {"memlock", "nofile", "nproc", "stack"}
+    assert set(live.limits().value or {}) == {"as", "memlock", "nofile", "nproc", "stack"}
 
 
 def test_without_nvml_no_child_is_started(tmp_path: Path) -> None:

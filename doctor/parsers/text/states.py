@@ -33,7 +33,7 @@ _ENGINES = {
 
 
 _SET = {"enabled": True, "on": True, "disabled": False, "off": False}
-_UP = {"loaded": True, "running": True, "use": True, "unloaded": False, "stopped": False, "inactive": False}
+_UP = {"loaded": True, "running": True, "use": True, "stopped": False, "inactive": False}
 _SWITCHES: tuple[tuple[str, str, dict[str, bool], Any, Any], ...] = (
     ("secure boot", "kernel.secure_boot", _SET, True, False),
     ("secureboot", "kernel.secure_boot", _SET, True, False),

@@ -76,13 +76,11 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     more: dict[str, Any] = {"root": True, "vendor": "nvidia"}
     loaded, on_disk = machine.nvidia_driver.version, machine.nvidia_driver.module_on_disk
     if loaded and on_disk and not _differ(loaded, on_disk):  # a reboot loads the same module again
-        build = ways.step("Build the module of the installed driver for this kernel.", "dkms", "autoinstall")
-        prebuilt = ways.step(
-            "If DKMS does not list the driver (dkms status), install the driver's module package again."
-        )
+        text = "Build it; a driver that `dkms status` does not list needs its module package installed again."
+        build = ways.step(text, "dkms", "autoinstall")
         title = "Install the module of the driver libraries' version, then reboot."
         change = {"reboot": True, "risk": commands.JOBS_STOP, **more}
-        return (ways.way(title, Scope.DRIVER, build, prebuilt, commands.REBOOT, **change),)
+        return (ways.way(title, Scope.DRIVER, build, commands.REBOOT, **change),)
     return (
         ways.way(
             "Reboot the host, so that the kernel loads the installed driver's module.",
