@@ -71,6 +71,19 @@ def test_an_error_text_alone_gets_the_fix_of_the_gpu_that_the_text_names() -> No
     assert unnamed.remedies == ()
 
 
+def test_an_extension_is_reinstalled_in_the_way_its_package_can_be() -> None:
+    """flash-attn has no wheel on PyPI, so pip builds it; what a folder is called need not be its package's name."""
+    for path, last, wanted in (
+        ("flash_attn_2_cuda.cpython-312-x86_64-linux-gnu.so", "flash_attn", "Reinstall flash_attn"),
+        ("groundingdino/_C.so", "EXTENSION", "Reinstall groundingdino (EXTENSION: its package)"),
+    ):
+        text = f"ImportError: /v/lib/python3.12/site-packages/{path}: undefined symbol: _ZN3c105ErrorC2E\n"
+        (finding,) = (f for f in report_of(text, Guess(0.9, ())).findings if f.severity is Severity.WARNING)
+        assert finding.rule == "extension-abi-mismatch"
+        assert finding.remedies[0].title.startswith(wanted)
+        assert (finding.remedies[0].steps[0].command or ())[-2:] == ("--no-build-isolation", last)
+
+
 def test_an_error_text_outside_of_a_report_is_a_hint() -> None:
     report = report_of(NO_DRIVER, Guess(0.05, ()))
     assert loud(report) == []

@@ -65,19 +65,26 @@ def advice(machine: Snapshot, kb: Knowledge | None = None) -> tuple[Remedy, ...]
     if any("bitsandbytes" in symptom.text for symptom in machine.symptoms):
         newer = "Upgrade bitsandbytes: newer releases have libraries for more releases of CUDA and ROCm."
         return (pip_install(machine, newer, "--upgrade", "bitsandbytes"),)
-    found = next((found for symptom in machine.symptoms if (found := _MODULE.search(symptom.text))), None)
-    name, what = (found[1], found[1]) if found else ("EXTENSION", "the extension (EXTENSION: its package)")
-    fresh = ("--force-reinstall", "--no-deps", "--no-cache-dir")
+    text = " ".join(symptom.text for symptom in machine.symptoms)
+    named, folder = _MODULE.search(text), _FOLDER.search(text)
+    name = _OF_MODULE.get(named[1], named[1]) if named else "EXTENSION"
+    what = name if named else f"{folder[1] if folder else 'the extension'} (EXTENSION: its package)"
+    releases = kb.package_releases(name.replace("_", "-")) if kb else ()
+    if any((release.torch or "").startswith("==") for release in releases[:1]):
+        return (pip_install(machine, f"Install the torch that {name} is built for.", name),)
+    # Without isolation: what has no wheel asks for the installed torch when it is built.
+    fresh = ("--force-reinstall", "--no-deps", "--no-cache-dir", "--no-build-isolation")
     return (
-        pip_install(machine, f"Install a wheel of {what} for this torch.", *fresh, name),
-        pip_install(machine, f"Build {what} here for the installed torch.",
-                    *fresh, "--no-binary", name, "--no-build-isolation", name),
-    )  # fmt: skip
+        pip_install(machine, f"Reinstall {what} for this torch.", *fresh, name),
+        pip_install(machine, f"Build {what} here for the installed torch.", *fresh, "--no-binary", name, name),
+    )
 
 
 _MODULE = Lazy(r"\b(flash_attn|xformers|causal_conv1d|mamba_ssm|selective_scan|deep_gemm|vllm|sgl_kernel|torch_scatter"
                r"|transformer_engine_torch)(?:_2)?(?:_cuda)?(?=[/.]\S*\.so\b.*undefined symbol)")  # fmt: skip
-"""Modules that bear the name of their package."""
+"""Modules that bear the name of their package, or that of _OF_MODULE."""
+_OF_MODULE = {"selective_scan": "mamba_ssm"}
+_FOLDER = Lazy(r"-packages/(\w{1,60})/\S{1,200}\.so\b.{0,4}undefined symbol")
 
 
 _BUILT_FOR = Lazy(r"\+(?:cu\d+)?torch(\d+\.\d+)|\+pt(\d)(\d{1,2})(?=cu|cpu|rocm|$)")
