@@ -113,12 +113,13 @@ def test_a_log_line_belongs_to_its_product(python: str) -> None:
 
 
 @pytest.mark.usefixtures("runnable")
-def test_a_report_with_bars(python: str) -> None:
-    argv = [sys.executable, "-m", "doctor", "bench", "copy", "--device", "cpu", "--python", python, "--format", "html"]
-    ran = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=False)
-    assert ran.returncode == 0
-    assert '<rect class="bar"' in ran.stdout
-    assert "triad memory float64 64MiB" in ran.stdout
+def test_a_report_with_bars(python: str, tmp_path: Path) -> None:
+    (measured, page), bench = (tmp_path / "m.json", tmp_path / "m.html"), [sys.executable, "-m", "doctor", "bench"]
+    copies = [*bench, "copy", "--device", "cpu", "--python", python, "--format", "json", "-o", str(measured)]
+    for argv in (copies, [*bench, "report", str(measured), "-o", str(page)]):
+        assert subprocess.run(argv, capture_output=True, timeout=300, check=False).returncode == 0
+    assert '<rect class="bar"' in page.read_text()
+    assert "triad memory float64 64MiB" in page.read_text()
 
 
 @pytest.mark.slow
