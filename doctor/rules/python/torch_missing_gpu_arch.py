@@ -49,9 +49,9 @@ capabilities that it lists, or of the last one's major.
 `python -c 'import torch; print(torch.cuda.get_arch_list())'`
 
 ## Fix
-`doctor solve torch` prints the build with code for this GPU, of the same torch release where there is one: `pip
-install torch==RELEASE --index-url https://download.pytorch.org/whl/cu128` (RTX 50). For AMD GPUs that no build supports, see the
-override in amd-gpu-unsupported-by-rocm.
+`doctor solve torch` prints the build with code for this GPU, of the same torch release where there is one:
+`pip install torch==RELEASE --index-url https://download.pytorch.org/whl/cu128` (RTX 50). For AMD GPUs that no build
+supports, see the override in amd-gpu-unsupported-by-rocm.
 
 ## Fix safety
 Replaces torch in this environment; no root, no reboot. Undo: install the old version again.
