@@ -32,7 +32,8 @@ The id is known (whatever the revision: cards that share an id are of one archit
 `lspci -nn`
 
 ## Fix
-Update doctor, or report the id.
+Install a newer release of doctor, or of its knowledge base (`doctor knowledge install FILE`). If there is none, report
+the id that `lspci -nn` shows.
 
 ## Fix safety
 Changes nothing.

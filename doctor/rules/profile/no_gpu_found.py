@@ -35,7 +35,8 @@ A GPU is known, or the GPUs are not known.
 `lspci -nn | grep -iE 'vga|3d|display|accelerat'`
 
 ## Fix
-Run doctor on the GPU node, or outside of the container.
+Run `doctor check` on the GPU node, or on the container's host. `lspci -nn` shows whether the kernel sees the card at
+all; if it does not, check slot, power and firmware settings.
 
 ## Fix safety
 Changes nothing.

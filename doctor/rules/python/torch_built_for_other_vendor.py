@@ -43,7 +43,7 @@ Install the same release for the GPU:
 `pip install --force-reinstall torch==RELEASE --index-url https://download.pytorch.org/whl/rocm7.2` (NVIDIA: `/cu126`).
 
 ## Fix safety
-No root, no reboot. Replaces torch and what it pins in this environment.
+No root, no reboot. Replaces torch and what it pins in this environment. Undo: install the old build from its index.
 
 ## References
 https://pytorch.org/get-started/locally/

@@ -49,7 +49,8 @@ capabilities that it lists, or of the last one's major.
 `python -c 'import torch; print(torch.cuda.get_arch_list())'`
 
 ## Fix
-Install a build with code for this GPU: of the same torch release where there is one. For AMD GPUs that no build
+`doctor solve torch` prints the build with code for this GPU, of the same torch release where there is one:
+`pip install torch==RELEASE --index-url https://download.pytorch.org/whl/cu128` (RTX 50). For AMD GPUs that no build
 supports, see the override in amd-gpu-unsupported-by-rocm.
 
 ## Fix safety

@@ -35,10 +35,12 @@ The limit is not set, or is larger than the memory of all GPUs, or their memory 
 `ulimit -v` in the shell or job that starts the program: it must print `unlimited`.
 
 ## Fix
-Unset the limit, or ask the scheduler for more virtual memory. Limit resident memory by a control group instead.
+Run `ulimit -v unlimited` in the shell or job script that starts the program. If that is refused, the hard limit comes
+from /etc/security/limits.conf (`as`) or from the scheduler (Slurm: VSizeFactor in slurm.conf). Limit resident memory by
+a control group instead.
 
 ## Fix safety
-Applies to processes started afterwards.
+No root for the shell's own limit; it lasts as long as the shell. Applies to processes started afterwards.
 
 ## References
 https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html (Unified Virtual Address Space)

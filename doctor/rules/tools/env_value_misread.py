@@ -35,7 +35,11 @@ The component reads the value correctly, the variable is not described, or the e
 `doctor env -v` shows each variable and how it is read.
 
 ## Fix
-Write the value as the message says, or unset the variable.
+Set the value that the message names: `env NAME=VALUE COMMAND` for a try, then the line in the file. `doctor env FILE
+--diff` prints the patch.
+
+## Fix safety
+This job only; no root, no reboot. Applies to programs started afterwards. Undo: set the old value again.
 
 ## References
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html

@@ -32,10 +32,11 @@ They agree, only one of them answered, or the fact changes from moment to moment
 Compare the two sources in the evidence.
 
 ## Fix
-Update the tool to the driver's release.
+Install the tool in the driver's release: NVIDIA's nvidia-smi comes with the driver's packages, amd-smi with ROCm
+(`amd-smi-lib`).
 
 ## Fix safety
-Changes nothing.
+Root. Replaces the tool's package; no reboot. Undo: install the old version again.
 
 ## References
 https://github.com/ROCm/amdsmi/issues
