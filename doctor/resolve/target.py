@@ -57,7 +57,7 @@ def described(
         os_version=version or None,
         glibc=glibc or glibc_of(kb, name, version),
         libc=libc_of(kb, name, glibc),
-        machine=_cpu(machine, arch),
+        machine=_cpu(machine, arch, gpu),
         gpu=gpu,
     )
 
@@ -108,10 +108,10 @@ _ARM = ("sm_53", "sm_62", "sm_72", "sm_87", "sm_101", "sm_110", "sm_121")
 """GPUs that come with an Arm processor only: Jetson, Thor, GB10 (NVIDIA's list of compute capabilities, 2026-08)."""
 
 
-def _cpu(machine: str | None, arch: str | None) -> str:
-    """As it is named; else what the GPU comes with."""
+def _cpu(machine: str | None, arch: str | None, gpu: str | None) -> str:
+    """As it is named; else what the GPU comes with: a GH200, GB200 or GB300 has Grace, NVIDIA's Arm processor."""
     if machine is None:
-        return "aarch64" if arch in _ARM else "x86_64"
+        return "aarch64" if arch in _ARM or re.search(r"\bG[HB][23]00", gpu or "", re.I) else "x86_64"
     return {"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
 
 
