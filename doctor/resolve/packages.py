@@ -12,7 +12,7 @@ from doctor.knowledge import Knowledge, windows
 from doctor.knowledge.frameworks import PackageRelease, PackageWay
 from doctor.knowledge.windows import UNKNOWN_HERE, Answer
 from doctor.resolve import contents, torch_builds, wheels
-from doctor.resolve.model import IN_TREE, Build, Pick, Reason, Target, worst
+from doctor.resolve.model import IN_TREE, Build, Pick, Reason, Target
 from doctor.resolve.wheels import because
 from doctor.versions import Dotted
 
@@ -274,6 +274,3 @@ def _companion(kb: Knowledge, wish: Requirement, name: str, build: Build) -> Ite
     if versions and not suits:
         text = f"torch {build.version} needs {name} {', '.join(versions)}, not {wish.specifier}"
         yield Pick(name, "", "", reasons=(Reason("package", "no", text, source),))
-
-
-__all__ = ["FAMILY", "for_vendor", "is_known", "meant", "needs_torch", "pick", "worst"]

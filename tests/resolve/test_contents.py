@@ -44,6 +44,7 @@ def test_tensorflow_has_code_from_pascal_on_and_ptx_for_blackwell() -> None:
     assert [r.text.partition("; ")[2] for r in old.refusals()] == ["none of it runs on sm_52"]
     arm = asked("tensorflow", gpu="GH200", driver="580.95.05", python="3.12")
     assert [r.text for r in arm.refusals()] == ["tensorflow 2.21.0: its GPU wheels are for x86_64, not aarch64"]
+    assert not arm.changes  # its processor can't be changed
     assert asked("ctranslate2", gpu="GH200", driver="580.95.05", python="3.12").status == "impossible"
 
 
