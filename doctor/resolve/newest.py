@@ -8,6 +8,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from doctor.knowledge import Knowledge
+from doctor.knowledge.windows import UNKNOWN_HERE
 from doctor.resolve.model import Solution, Target
 from doctor.resolve.packages import pick
 
@@ -22,7 +23,7 @@ def newer(
     if found.build and not found.build.bundled_by and not pinned and found.build.version != newest:
         of_newest = [t for t in tries if t.build and t.build.version == newest]
         whose = {"amd": "AMD GPUs", "nvidia": "NVIDIA GPUs"}.get(target.vendor or "", "the CPU")
-        because = _because(of_newest) or f"no build for {whose} is known"
+        because = _because(of_newest) or f"a build for {whose} is {UNKNOWN_HERE}"
         yield because if because.startswith("torch ") else f"torch {newest}: {because}"
     for chosen in found.picks:
         known = [r.version for r in kb.package_releases(chosen.package)]

@@ -12,7 +12,7 @@ from doctor.knowledge import Knowledge, windows
 from doctor.knowledge.frameworks import PackageRelease, PackageWay
 from doctor.knowledge.windows import UNKNOWN_HERE, Answer
 from doctor.resolve import contents, torch_builds, wheels
-from doctor.resolve.model import IN_TREE, Build, Pick, Reason, Target, worst
+from doctor.resolve.model import IN_TREE, Build, Pick, Reason, Target
 from doctor.resolve.wheels import because
 from doctor.versions import Dotted
 
@@ -115,8 +115,13 @@ def _suits(wish: Requirement, way: PackageWay, release: PackageRelease) -> bool:
 
 def _extras_fit(wish: Requirement, way: PackageWay) -> bool:
     """`jax[cuda13]` is installed in the way that brings that extra, where ways differ by extra."""
-    brought = {e for text in way.install for e in Requirement(text.split("==")[0]).extras}
+    brought = _brought(way)
     return not (wish.extras and brought) or wish.extras <= brought
+
+
+def _brought(way: PackageWay) -> set[str]:
+    """Extras that a way installs."""
+    return {e for text in way.install for e in Requirement(text.split("==")[0]).extras}
 
 
 def _releases(kb: Knowledge, name: str, way: PackageWay) -> tuple[PackageRelease, ...]:
@@ -140,7 +145,7 @@ def _tried(
             *wheels.python(target, release, way),
             *wheels.platform(target, release, way),
             *contents.judge(kb, target, release, way, build),
-            *contents.missing_extra(kb, release, _extras(wish, way)),
+            *contents.missing_extra(kb, release, frozenset(wish.extras | _brought(way))),
             because("package", "yes", "its releases are known", release),
         )
     )
@@ -164,12 +169,6 @@ def _tried(
         ),
         reasons=reasons,
     )
-
-
-def _extras(wish: Requirement, way: PackageWay) -> frozenset[str]:
-    """Those that are asked, and those that the way brings."""
-    brought = {e for text in way.install for e in Requirement(text.split("==")[0]).extras}
-    return frozenset(wish.extras | brought)
 
 
 def _torch(release: PackageRelease, way: PackageWay, build: Build | None, kb: Knowledge) -> Iterator[Reason]:
@@ -244,19 +243,17 @@ def image_fits(kb: Knowledge, target: Target, way: PackageWay) -> bool:
 def _needs(kb: Knowledge, target: Target, release: PackageRelease, way: PackageWay, build: Build | None) -> str | None:
     if release.package != "flash-attn" or not build or not build.cuda:
         return way.needs or (contents.lacking(kb, release) if build is None else None)
-    return None if _flash_attn_binary(kb, target, release.version, build) else way.needs
-
-
-def _flash_attn_binary(kb: Knowledge, target: Target, version: str, build: Build) -> bool:
-    """Whether a release of flash-attn has a binary for this torch minor, CUDA major and Python."""
-    major = (build.cuda or "").split(".")[0]
-    return any(
-        made.version == version
-        and any(Dotted(t).series() == Dotted(build.version).series() for t in made.prebuilt_torch)
-        and any(c.split(".")[0] == major for c in made.prebuilt_cuda)
-        and (target.python is None or target.python in made.prebuilt_python)
-        for made in kb.flash_attn_builds()
-    )
+    major, torch = build.cuda.split(".")[0], Dotted(build.version).series()
+    compiler = f"a CUDA {major} toolkit with nvcc"
+    made = next((b for b in kb.flash_attn_builds() if b.version == release.version), None)
+    if made is None:
+        return f"{compiler}, unless flash-attn {release.version} has a binary for torch {torch}; that is {UNKNOWN_HERE}"
+    series = {Dotted(t).series() for t in made.prebuilt_torch}
+    majors = {c.split(".")[0] for c in made.prebuilt_cuda}
+    if torch in series and major in majors and target.python in (None, *made.prebuilt_python):
+        return None
+    on = f" on Python {target.python}" if target.python else ""
+    return f"{compiler}: flash-attn {release.version} has no binary for torch {torch} with CUDA {major}{on}"
 
 
 def _companion(kb: Knowledge, wish: Requirement, name: str, build: Build) -> Iterator[Pick]:
@@ -277,6 +274,3 @@ def _companion(kb: Knowledge, wish: Requirement, name: str, build: Build) -> Ite
     if versions and not suits:
         text = f"torch {build.version} needs {name} {', '.join(versions)}, not {wish.specifier}"
         yield Pick(name, "", "", reasons=(Reason("package", "no", text, source),))
-
-
-__all__ = ["FAMILY", "for_vendor", "is_known", "meant", "needs_torch", "pick", "worst"]

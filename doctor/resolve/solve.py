@@ -24,6 +24,7 @@ from doctor.resolve.machine import unknowns
 from doctor.resolve.model import Build, Change, Kind, Pick, Reason, Solution, Target, worst
 from doctor.resolve.newest import newer
 from doctor.resolve.packages import ALIASES, for_vendor, image_fits, meant, needs_torch, pick
+from doctor.resolve.target import comes_with_arm
 
 _MACHINE = frozenset({"driver", "rocm", "python", "platform"})
 """Kinds of reasons that a change of the machine cures; another GPU is none."""
@@ -235,6 +236,8 @@ def _changed(
     if "platform" in kinds:
         other = replace(target, machine="x86_64")
         is_alien = not any(r.kind == "platform" for r in _tried(kb, other, wanted, tried.build, tool).refusals())
+        if is_alien and comes_with_arm(target.arch, target.gpu):
+            return None
         target = other if is_alien else replace(target, glibc=None, libc=None)
     for python in _other_pythons(target.python) if "python" in kinds else [target.python]:
         got = _tried(kb, replace(target, python=python), wanted, tried.build, tool)

@@ -47,6 +47,7 @@ def described(
         raise InputError(f"--os {os}: expected a system and its release, such as ubuntu-24.04")
     if name.startswith(_NOT_LINUX):
         raise InputError(f"--os {os}: only wheels for Linux are known")
+    own = "aarch64" if comes_with_arm(arch, gpu) else "x86_64"
     return Target(
         vendor=_vendor(gpu, vendor, driver, rocm),  # type: ignore[arg-type]
         arch=arch,
@@ -57,7 +58,7 @@ def described(
         os_version=version or None,
         glibc=glibc or glibc_of(kb, name, version),
         libc=libc_of(kb, name, glibc),
-        machine=_cpu(machine, arch),
+        machine={"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine) if machine else own,
         gpu=gpu,
     )
 
@@ -108,11 +109,9 @@ _ARM = ("sm_53", "sm_62", "sm_72", "sm_87", "sm_101", "sm_110", "sm_121")
 """GPUs that come with an Arm processor only: Jetson, Thor, GB10 (NVIDIA's list of compute capabilities, 2026-08)."""
 
 
-def _cpu(machine: str | None, arch: str | None) -> str:
-    """As it is named; else what the GPU comes with."""
-    if machine is None:
-        return "aarch64" if arch in _ARM else "x86_64"
-    return {"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
+def comes_with_arm(arch: str | None, gpu: str | None) -> bool:
+    """A GH200, GB200 or GB300 has Grace, NVIDIA's Arm processor."""
+    return arch in _ARM or bool(re.search(r"\bG[HB][23]00", gpu or "", re.I))
 
 
 def _gpu(kb: Knowledge, text: str) -> tuple[str, str]:

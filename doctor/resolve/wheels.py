@@ -51,7 +51,7 @@ def _wheel_for(python: str, tags: tuple[str, ...]) -> bool:
 
 def platform(target: Target, release: PackageRelease, way: PackageWay) -> Iterator[Reason]:
     if way.machine and target.machine not in way.machine:
-        yield because("platform", "no", f"it is built for {', '.join(way.machine)}, not for {target.machine}", way)
+        yield because("platform", "no", f"its GPU wheels are for {', '.join(way.machine)}, not {target.machine}", way)
     if way.glibc and target.glibc and Dotted(target.glibc) < way.glibc:
         yield because("platform", "no", f"it needs glibc {way.glibc} or newer; this system has {target.glibc}", way)
     elif release.linux_platforms and not way.glibc:

@@ -37,6 +37,17 @@ def test_a_gpu_needs_code_or_ptx_in_the_wheel() -> None:
     assert [verdict for verdict, text in old if "none of it runs on sm_61" in text] == ["no"]
 
 
+def test_tensorflow_has_code_from_pascal_on_and_ptx_for_blackwell() -> None:
+    assert asked("tensorflow", gpu="sm_120", driver="580.95.05", python="3.12").status == "solved"
+    assert asked("tensorflow", gpu="sm_61", driver="550.54.14", python="3.12").status == "solved"
+    old = asked("tensorflow", gpu="sm_52", driver="550.54.14", python="3.12")
+    assert [r.text.partition("; ")[2] for r in old.refusals()] == ["none of it runs on sm_52"]
+    arm = asked("tensorflow", gpu="GH200", driver="580.95.05", python="3.12")
+    assert [r.text for r in arm.refusals()] == ["tensorflow 2.21.0: its GPU wheels are for x86_64, not aarch64"]
+    assert not arm.changes  # its processor can't be changed
+    assert asked("ctranslate2", gpu="GH200", driver="580.95.05", python="3.12").status == "impossible"
+
+
 def test_a_library_for_each_cuda_must_have_torch_s() -> None:
     assert not [v for v, _ in said("bitsandbytes", "0.50.2", Build("2.15.0", "cu132"), **H100) if v == "no"]
     texts = [text for v, text in said("bitsandbytes", "0.50.2", Build("2.16.0", "cu199"), **H100) if v == "no"]

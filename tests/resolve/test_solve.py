@@ -59,6 +59,20 @@ def test_what_is_compiled_comes_last_against_the_torch_that_is_there() -> None:
     assert any("nvcc" in need for need in found.needs)
 
 
+def test_flash_attn_needs_a_compiler_only_where_it_has_no_binary() -> None:
+    def needs(packages: str) -> tuple[str, ...]:
+        return asked(packages, gpu="H100", driver="570.124.06", python="3.12").needs
+
+    assert needs("torch==2.8.0 flash-attn==2.8.3") == ()
+    assert needs("torch==2.8.0 flash-attn==2.8.2") == (
+        "a CUDA 12 toolkit with nvcc: flash-attn 2.8.2 has no binary for torch 2.8 with CUDA 12 on Python 3.12",
+    )
+    assert needs("torch==2.8.0 flash-attn==2.8.3.post2") == (
+        "a CUDA 12 toolkit with nvcc, unless flash-attn 2.8.3.post2 has a binary for torch 2.8; "
+        "that is not in the knowledge base",
+    )
+
+
 def test_a_package_that_brings_its_own_torch_stands_alone() -> None:
     found = asked("torch vllm", gpu="MI300X", driver="6.4.1", python="3.12", os="ubuntu-22.04")
     assert lines(found) == [
@@ -186,7 +200,8 @@ def test_a_machine_that_is_described_wrongly_is_an_error_in_words(machine: dict[
 
 def test_a_gpu_that_comes_with_an_arm_processor_is_solved_for_one() -> None:
     assert described(KB, gpu="GB10").machine == "aarch64"
-    assert described(KB, gpu="H100").machine == "x86_64"
+    assert described(KB, gpu="GH200").machine == described(KB, gpu="nvidia gb200").machine == "aarch64"
+    assert described(KB, gpu="H100").machine == described(KB, gpu="B200").machine == "x86_64"
     assert described(KB, gpu="sm_90", machine="arm64").machine == "aarch64"
 
 
