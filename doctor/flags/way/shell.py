@@ -164,7 +164,7 @@ class Walk:
             value = known.arithmetic(command.words[1].parts[0].text, words.number(env))
             made = None if value is None else value != 0
         elif head == "read":
-            status = env.get(words.READ)[0].text
+            status = held[0].text if len(held := env.get(words.READ)) == 1 else None
             made = status == "0" if status in ("0", "1") else None
         elif head == "false" or _certain(command):
             made = head != "false"
