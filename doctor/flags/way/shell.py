@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from doctor.flags.way import builtins, known, reads, words
 from doctor.flags.way.frame import Frame, Leaving, Runs
-from doctor.flags.way.model import Alt, Env, Held, Step, joined
+from doctor.flags.way.model import OUTER, Alt, Env, Held, Step, joined
 from doctor.parsers.text import shell_tree
 from doctor.parsers.text.shell_lexer import HOLE, Lexer, ShellError, Word
 from doctor.parsers.text.shell_nodes import (
@@ -426,7 +426,7 @@ class Walk:
         calls = (*frame.calls, function.name)
         inner = Frame(frame.file, None, frame.where, frame.functions, calls, locals_, frame.outside, frame.nodes, env)
         within = env.fork()
-        given = {**given, words.ARGS: words.listed(args) if words.MANY not in args else words.OPEN}
+        given = {**given, words.ARGS: words.listed(args) if words.MANY not in args else OUTER}
         for name, held in given.items():
             within.put(name, held)
         self.one(function.body, within, inner)
