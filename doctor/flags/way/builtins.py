@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from doctor.flags.way import known, reads, words
 from doctor.flags.way.frame import Frame, Remark, Walks
-from doctor.flags.way.model import Alt, Env, Held, Step, joined
+from doctor.flags.way.model import OUTER, Alt, Env, Held, Step, joined
 from doctor.parsers.text.shell_lexer import HOLE, Word
 from doctor.parsers.text.shell_nodes import Simple
 from doctor.parsers.text.shell_tree import assignment
@@ -176,7 +176,7 @@ def _set(call: Call) -> None:
             call.env.allexport = option.startswith("-")
     if left:
         args = left[1:] if left[0] in ("-", "--") else left
-        call.env.put(words.ARGS, words.listed(args) if words.MANY not in args else words.OPEN)
+        call.env.put(words.ARGS, words.listed(args) if words.MANY not in args else OUTER)
 
 
 def _source(call: Call, given: dict[str, Held]) -> None:
@@ -198,7 +198,7 @@ def _source(call: Call, given: dict[str, Held]) -> None:
         within = call.env.fork()
         inner = replace(frame, file=found[0], calls=(*frame.calls, found[0]), base=call.env, returned=[])
         if call.argv[2:]:
-            given = {**given, words.ARGS: words.listed(call.argv[2:]) if words.MANY not in call.argv else words.OPEN}
+            given = {**given, words.ARGS: words.listed(call.argv[2:]) if words.MANY not in call.argv else OUTER}
         for name, held in given.items():
             within.put(name, held)
         call.walk.script(found[1], within, inner)
@@ -303,7 +303,7 @@ def _shift(call: Call) -> None:
     args, count = words.arguments(call.env), "".join(call.argv[1:2]) or "1"
     known_ = args is not None and count.isdecimal() and HOLE not in args[: int(count)]
     if not known_ or args is None:
-        call.env.put(words.ARGS, words.OPEN)
+        call.env.put(words.ARGS, OUTER)
     elif int(count) <= len(args):
         call.env.put(words.ARGS, words.listed(args[int(count) :]))
 

@@ -129,7 +129,9 @@ def formatted(argv: Sequence[str]) -> str:
     def one(found: re.Match[str]) -> str:
         nonlocal known
         if found[2]:
-            return left.pop(0) if left else "" if found[2] == "s" else "0"
+            given = left.pop(0) if left else "" if found[2] == "s" else "0"
+            known &= found[2] == "s" or re.fullmatch(r"0|-?[1-9]\d{0,8}", given) is not None
+            return given
         known &= bool(found[1] or found[3])
         return found[1] or _CONTROL.get(found[3] or "", found[3] or "")
 

@@ -14,6 +14,8 @@ from doctor.parsers.text.shell_lexer import HOLE
 
 MOST_ALTERNATIVES = 6
 MOST_NAMES = 2000
+_MOST_CHANGES = 100_000
+"""Of all variables on all ways, so that a hostile script takes neither the time nor the memory."""
 MOST_PROCESSES = 400
 _LONGEST_WAY = 16
 
@@ -147,15 +149,17 @@ def _gone(alt: Alt, step: Step, outer: Literal["", "image"]) -> Alt:
 class Env:
     """A shell's variables: what this shell set lies over what the shell around it has."""
 
-    __slots__ = ("allexport", "base", "count", "dead", "exited", "own", "parent", "smears")
+    __slots__ = ("allexport", "base", "count", "dead", "exited", "own", "parent", "seen", "smear_step", "smears")
 
     def __init__(self, base: Sees, parent: Env | None = None) -> None:
         self.base, self.parent = base, parent
         self.own: dict[str, tuple[Held, int]] = {}
         self.dead = self.exited = False
         self.allexport: bool | None = parent.allexport if parent else False
-        self.smears: tuple[Step, ...] = parent.smears if parent else ()
+        self.smears: int = parent.smears if parent else 0
+        self.smear_step: Step | None = parent.smear_step if parent else None
         self.count: list[int] = parent.count if parent else [0]
+        self.seen: set[str] = parent.seen if parent else set()
 
     def fork(self) -> Env:
         return Env(self.base, self)
@@ -169,19 +173,23 @@ class Env:
         return self._smeared(tuple(_inherited(alt) for alt in self.base.of(name)), 0)
 
     def _smeared(self, held: Held, stamp: int) -> Held:
-        if stamp >= len(self.smears):
+        step = self.smear_step
+        if step is None or stamp >= self.smears:
             return held
-        step = self.smears[-1]
         return joined(held, (Alt(HOLE, "yes", ((*held[0].steps, step) if held else (step,))),))
 
     def put(self, name: str, held: Held) -> None:
-        if self.count[0] < MOST_NAMES or name in self.own:
-            self.count[0] += name not in self.own
-            self.own[name] = (held, len(self.smears))
+        if name not in self.own:
+            self.count[0] += 1
+            self.seen.add(name) if len(self.seen) < MOST_NAMES else None
+            if name not in self.seen or self.count[0] > _MOST_CHANGES:
+                self.smear(Step(*held[0].steps[-1][:2] if held[0].steps else ("", 0), "too many variables to follow"))
+                return
+        self.own[name] = (held, self.smears)
 
     def smear(self, step: Step) -> None:
         """Something that is not read runs in this shell: every variable may change."""
-        self.smears = (*self.smears[-_LONGEST_WAY:], step) if len(self.smears) < 200 else self.smears
+        self.smears, self.smear_step = self.smears + 1, step
 
     def names(self) -> set[str]:
         found: set[str] = set(self.base.held)
@@ -198,9 +206,9 @@ class Env:
             self.dead, self.exited = True, all(end.exited for end in ends)
             return
         names = {name for end in alive for name in _touched(end, self)}
-        smears = max((end.smears for end in alive), key=len)
+        last = max(alive, key=lambda end: end.smears)
         merged = {name: joined(*(end.get(name) for end in alive)) for name in names}
-        self.smears = smears
+        self.smears, self.smear_step = last.smears, last.smear_step
         for name, held in merged.items():
             self.put(name, held)
         ways = {end.allexport for end in alive}
@@ -209,9 +217,10 @@ class Env:
     def flat(self, until: Env) -> Env:
         """The same as one layer right above `until`, which later changes of this one do not reach."""
         made = until.fork()
+        made.smears, made.smear_step = self.smears, self.smear_step
         for name in _touched(self, until):
             made.put(name, self.get(name))
-        made.smears, made.allexport = self.smears, self.allexport
+        made.allexport = self.allexport
         return made
 
     def sees(self, step: Callable[[str], Step]) -> Sees:

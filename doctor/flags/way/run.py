@@ -129,7 +129,7 @@ class Run:
         """A shell of its own, up to what its `trap … EXIT` runs."""
         env = Env(sees)
         known = frame.args is not None and words.MANY not in frame.args
-        env.put(words.ARGS, words.listed(frame.args or ()) if known else words.OPEN)
+        env.put(words.ARGS, words.listed(frame.args or ()) if known else OUTER)
         self.walk.script(text, env, frame, line)
         trap = env.get(words.TRAP)
         if len(trap) == 1 and trap[0].text:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from doctor.flags.way import builtins, known, reads, words
 from doctor.flags.way.frame import Frame, Leaving, Runs
-from doctor.flags.way.model import Alt, Env, Held, Step, joined
+from doctor.flags.way.model import OUTER, Alt, Env, Held, Step, joined
 from doctor.parsers.text import shell_tree
 from doctor.parsers.text.shell_lexer import HOLE, Lexer, ShellError, Word
 from doctor.parsers.text.shell_nodes import (
@@ -164,7 +164,7 @@ class Walk:
             value = known.arithmetic(command.words[1].parts[0].text, words.number(env))
             made = None if value is None else value != 0
         elif head == "read":
-            status = env.get(words.READ)[0].text
+            status = held[0].text if len(held := env.get(words.READ)) == 1 else None
             made = status == "0" if status in ("0", "1") else None
         elif head == "false" or _certain(command):
             made = head != "false"
@@ -426,7 +426,7 @@ class Walk:
         calls = (*frame.calls, function.name)
         inner = Frame(frame.file, None, frame.where, frame.functions, calls, locals_, frame.outside, frame.nodes, env)
         within = env.fork()
-        given = {**given, words.ARGS: words.listed(args) if words.MANY not in args else words.OPEN}
+        given = {**given, words.ARGS: words.listed(args) if words.MANY not in args else OUTER}
         for name, held in given.items():
             within.put(name, held)
         self.one(function.body, within, inner)

@@ -42,9 +42,6 @@ def arguments(env: Env) -> list[str] | None:
     return held[0].text.split("\0")[1:] if len(held) == 1 and held[0].text is not None else None
 
 
-OPEN: Held = (Alt(None, "outer", (), "any"),)
-
-
 def listed(args: Sequence[str]) -> Held:
     """What ARGS is for these."""
     return (Alt("".join(f"\0{arg}" for arg in args)),)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doctor.flags.way.run import follow
+from doctor.parsers.text.shell_lexer import HOLE
 
 END = "\nexport A=1\nsee a\n"
 
@@ -63,3 +64,17 @@ def test_what_grows_with_each_turn_is_bounded(text: str) -> None:
 def test_a_here_document_without_its_end_is_the_rest() -> None:
     found = follow("a.sh", "see a\nbash <<EOF\nsee b\n", "shell")
     assert [process.label for process in found.processes] == ["see a", "see b"]
+
+
+@pytest.mark.parametrize("count", [10, 3000])
+def test_more_variables_than_are_followed_are_not_known(count: int) -> None:
+    text = "".join(f"export V{n}=1\n" for n in range(count)) + "python x.py\n"
+    held = follow("a.sh", text, "shell").processes[0].sees.of(f"V{count - 1}")
+    assert [alt.text for alt in held][-1] == ("1" if count == 10 else HOLE)
+
+
+def test_nested_loops_do_not_lose_what_they_set() -> None:
+    loop = "for i in 5 ${L[1]}; do\nA=$i\n{}\ndone\n"
+    read = "while read -r x y; do\nB=$x\ndone <<EOF\nb $A\nEOF\n"
+    text = loop.replace("{}", read * 4 + "for ((j=0;j<4;j++)); do\nC=$j\ndone") + "export B\npython x.py\n"
+    assert HOLE in [alt.text for alt in follow("a.sh", text, "shell").processes[0].sees.of("B")]

@@ -39,7 +39,7 @@ def test_patterns() -> None:
 
 def test_what_is_printed() -> None:
     assert formatted(["%s=%d\\n", "A", "1", "B", "2"]) == "A=1\nB=2\n"
-    assert formatted(["%5s", "A"]) == HOLE
+    assert formatted(["%5s", "A"]) == formatted(["%d", "b"]) == formatted(["%d", "010"]) == HOLE
     assert [printed(t.split()) for t in ("echo -n a b", "dirname /a/b", "basename /a/b.py .py", "seq -s, 0 2")] == [
         "a b", "/a", "b", "0,1,2",
     ]  # fmt: skip
