@@ -82,29 +82,19 @@ def _no_cdi(engine: Engine) -> Trouble:
 
 def _chosen(there: Mapping[str, Entry], choice: Choice, vendor: str) -> list[tuple[Chosen | None, Entry | None]]:
     """Each chosen GPU with its entry; one entry for all where there is one that holds exactly the chosen."""
-    wanted = [_own_nodes(chosen, vendor) for chosen in choice.gpus]
+    wanted = [chosen.own_nodes for chosen in choice.gpus]
     every = there.get("all")
-    if choice.every and every is not None:
-        known = all(nodes is not None for nodes in wanted)
-        if not known or every.own(vendor) == frozenset(n for nodes in wanted for n in nodes or ()):
-            return [(None, every)]
-    return [(chosen, _entry(there, chosen, nodes, vendor)) for chosen, nodes in zip(choice.gpus, wanted, strict=True)]
+    if choice.every and every is not None and (not all(wanted) or every.own(vendor) == frozenset().union(*wanted)):
+        return [(None, every)]
+    return [(chosen, _entry(there, chosen, vendor)) for chosen in choice.gpus]
 
 
-def _own_nodes(chosen: Chosen, vendor: str) -> frozenset[str] | None:
-    """None where the nodes are not known: a spec's word is taken for a MIG instance."""
-    if vendor == "amd":
-        return frozenset(f"/dev/dri/{node}" for node in chosen.render_nodes) or None
-    if chosen.partition is not None or not chosen.gpu.device_node:
-        return None
-    return frozenset([f"/dev/{chosen.gpu.device_node}"])
-
-
-def _entry(there: Mapping[str, Entry], chosen: Chosen, nodes: frozenset[str] | None, vendor: str) -> Entry | None:
+def _entry(there: Mapping[str, Entry], chosen: Chosen, vendor: str) -> Entry | None:
+    """Where the nodes are not known, a spec's word is taken."""
     named = there.get(chosen.name)
-    if nodes is None:
+    if not chosen.own_nodes:
         return named
-    same = [entry for entry in there.values() if entry.own(vendor) == nodes and entry.name != "all"]
+    same = [entry for entry in there.values() if entry.own(vendor) == chosen.own_nodes and entry.name != "all"]
     return named if named in same else next(iter(same), None)
 
 

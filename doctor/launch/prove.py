@@ -129,8 +129,8 @@ class Proof:
         if failed := next((row for row in self.rows if row.state == "failed"), None):
             return f"The {failed.layer} layer failed: {failed.text}"
         if self.code == UNTRIED:
-            names = dict.fromkeys(row.layer for row in self.rows if row.state != "ok")
-            missing = dict.fromkeys([*names, *(n for n in get_args(Layer) if n not in {r.layer for r in self.rows})])
+            proven = {row.layer for row in self.rows if row.state == "ok"}
+            missing = [layer for layer in get_args(Layer) if layer not in proven]
             return f"Nothing failed; not tried: {', '.join(missing)}"
         return "Proven: the GPUs work in this container"
 
