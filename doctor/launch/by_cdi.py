@@ -62,7 +62,10 @@ def by_cdi(machine: Snapshot, engine: Engine, choice: Choice) -> Access:
     troubles += _faults(engine, {e.spec.path: e.spec for e, _ in entries.values()}, make)
     troubles += _twice(specs, entries, make)
     troubles += _stale([entry for entry, _ in entries.values()], make)
-    parts = [Part("cdi", f"{kind}={name}", _reason(entry, chosen, vendor)) for name, (entry, chosen) in entries.items()]
+    parts = []
+    for name, (entry, chosen) in entries.items():
+        what = f"all GPUs of {vendor}" if chosen is None else called(chosen)
+        parts.append(Part("cdi", f"{kind}={name}", f"{what}, as {entry.spec.path} describes it"))
     if vendor == "amd":
         edits = [e for entry, _ in entries.values() for e in (entry.spec.read.common, entry.edits)]
         gids = dict(pair for one in edits for pair in one.owners)
@@ -101,11 +104,6 @@ def _entry(there: Mapping[str, Entry], chosen: Chosen, vendor: str) -> Entry | N
 def _no_entry(chosen: Chosen, specs: list[Spec], make: str) -> Trouble:
     known = ", ".join(sorted(name for spec in specs for name in spec.read.devices)[:12]) or "none"
     return Trouble(f"{specs[-1].path} has no device that is {called(chosen)}; it has {known}", make)
-
-
-def _reason(entry: Entry, chosen: Chosen | None, vendor: str) -> str:
-    what = f"all GPUs of {vendor}" if chosen is None else called(chosen)
-    return f"{what}, as {entry.spec.path} describes it"
 
 
 def _faults(engine: Engine, specs: Mapping[str, Spec], make: str) -> Iterator[Trouble]:
