@@ -79,11 +79,9 @@ def _by_nodes(machine: Snapshot, engine: Engine | None, choice: Choice) -> Acces
 
 
 def _by_runtime(engine: Engine | None, choice: Choice) -> Access:
-    return _amd_runtime(engine, choice) if choice.vendor == "amd" else _nvidia_runtime(engine, choice)
-
-
-def _amd_runtime(engine: Engine | None, choice: Choice) -> Access:
-    """AMD's container toolkit (github.com/ROCm/container-toolkit), for docker alone."""
+    """AMD's container toolkit (github.com/ROCm/container-toolkit) is for docker alone."""
+    if choice.vendor != "amd":
+        return _nvidia_runtime(engine, choice)
     wanted = "all" if choice.every else ",".join(chosen.name for chosen in choice.gpus)
     parts = (
         Part("runtime", "amd", "AMD's container toolkit puts the devices in"),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from doctor.errors import InputError
 from doctor.launch.spec import Kind, Spec
+from doctor.system.base import System
 
-UNSAID: tuple[Kind, ...] = ("engine_arg", "env_file")
-"""Words and files that docker's own command line reads."""
 _LISTS: Mapping[Kind, str] = {
     "group": "group_add",
     "cap": "cap_add",
@@ -44,3 +45,26 @@ def host_config(spec: Spec) -> dict[str, Any]:
         elif part.kind == "privileged":
             found["privileged"] = True
     return found
+
+
+def environment(system: System, spec: Spec, environ: Mapping[str, str]) -> dict[str, str]:
+    """As docker's command line fills it: the files, then `-e`. Raises InputError on a file that docker refuses."""
+    files = [pair for part in spec.of("env_file") for pair in _file(system, part.value, environ)]
+    passed = {part.value: environ[part.value] for part in spec.of("pass_env") if part.value in environ}
+    return {**dict(files), **passed, **spec.env}
+
+
+def _file(system: System, path: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """A value is taken as it is, with its quotes and spaces; a name alone is what the caller has."""
+    reading = system.read_text(path)
+    if reading.value is None:
+        raise InputError(f"--env-file {path} can't be read ({reading.state.value})")
+    for number, whole in enumerate(reading.value.removeprefix("\ufeff").split("\n"), 1):
+        line = whole.removesuffix("\r").lstrip()
+        name, given, value = line.partition("=")
+        if not line or line.startswith("#"):
+            continue
+        if not name or re.search(r"[ \t]", name):
+            raise InputError(f"--env-file {path}, line {number}: {name[:40]!r} is not the name of a variable")
+        if given or name in environ:
+            yield name, value if given else environ[name]

@@ -62,7 +62,10 @@ def by_cdi(machine: Snapshot, engine: Engine, choice: Choice) -> Access:
     troubles += _faults(engine, {e.spec.path: e.spec for e, _ in entries.values()}, make)
     troubles += _twice(specs, entries, make)
     troubles += _stale([entry for entry, _ in entries.values()], make)
-    parts = [Part("cdi", f"{kind}={name}", _reason(entry, chosen, vendor)) for name, (entry, chosen) in entries.items()]
+    parts = []
+    for name, (entry, chosen) in entries.items():
+        what = f"all GPUs of {vendor}" if chosen is None else called(chosen)
+        parts.append(Part("cdi", f"{kind}={name}", f"{what}, as {entry.spec.path} describes it"))
     if vendor == "amd":
         edits = [e for entry, _ in entries.values() for e in (entry.spec.read.common, entry.edits)]
         gids = dict(pair for one in edits for pair in one.owners)
@@ -82,40 +85,25 @@ def _no_cdi(engine: Engine) -> Trouble:
 
 def _chosen(there: Mapping[str, Entry], choice: Choice, vendor: str) -> list[tuple[Chosen | None, Entry | None]]:
     """Each chosen GPU with its entry; one entry for all where there is one that holds exactly the chosen."""
-    wanted = [_own_nodes(chosen, vendor) for chosen in choice.gpus]
+    wanted = [chosen.own_nodes for chosen in choice.gpus]
     every = there.get("all")
-    if choice.every and every is not None:
-        known = all(nodes is not None for nodes in wanted)
-        if not known or every.own(vendor) == frozenset(n for nodes in wanted for n in nodes or ()):
-            return [(None, every)]
-    return [(chosen, _entry(there, chosen, nodes, vendor)) for chosen, nodes in zip(choice.gpus, wanted, strict=True)]
+    if choice.every and every is not None and (not all(wanted) or every.own(vendor) == frozenset().union(*wanted)):
+        return [(None, every)]
+    return [(chosen, _entry(there, chosen, vendor)) for chosen in choice.gpus]
 
 
-def _own_nodes(chosen: Chosen, vendor: str) -> frozenset[str] | None:
-    """None where the nodes are not known: a spec's word is taken for a MIG instance."""
-    if vendor == "amd":
-        return frozenset(f"/dev/dri/{node}" for node in chosen.render_nodes) or None
-    if chosen.partition is not None or not chosen.gpu.device_node:
-        return None
-    return frozenset([f"/dev/{chosen.gpu.device_node}"])
-
-
-def _entry(there: Mapping[str, Entry], chosen: Chosen, nodes: frozenset[str] | None, vendor: str) -> Entry | None:
+def _entry(there: Mapping[str, Entry], chosen: Chosen, vendor: str) -> Entry | None:
+    """Where the nodes are not known, a spec's word is taken."""
     named = there.get(chosen.name)
-    if nodes is None:
+    if not chosen.own_nodes:
         return named
-    same = [entry for entry in there.values() if entry.own(vendor) == nodes and entry.name != "all"]
+    same = [entry for entry in there.values() if entry.own(vendor) == chosen.own_nodes and entry.name != "all"]
     return named if named in same else next(iter(same), None)
 
 
 def _no_entry(chosen: Chosen, specs: list[Spec], make: str) -> Trouble:
     known = ", ".join(sorted(name for spec in specs for name in spec.read.devices)[:12]) or "none"
     return Trouble(f"{specs[-1].path} has no device that is {called(chosen)}; it has {known}", make)
-
-
-def _reason(entry: Entry, chosen: Chosen | None, vendor: str) -> str:
-    what = f"all GPUs of {vendor}" if chosen is None else called(chosen)
-    return f"{what}, as {entry.spec.path} describes it"
 
 
 def _faults(engine: Engine, specs: Mapping[str, Spec], make: str) -> Iterator[Trouble]:

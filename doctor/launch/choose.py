@@ -38,18 +38,22 @@ class Chosen:
         return tuple(dict.fromkeys([*filter(None, [self.gpu.render_node]), *of_parts]))
 
     @property
+    def own_nodes(self) -> frozenset[str]:
+        """Nodes that are no other GPU's; empty where they are not known, as those of a MIG instance."""
+        if self.gpu.vendor == "amd":
+            return frozenset(f"/dev/dri/{node}" for node in self.render_nodes)
+        node = self.gpu.device_node if self.partition is None else None
+        return frozenset([f"/dev/{node}"] if node else ())
+
+    @property
     def resource(self) -> str | None:
         """What a device plugin with mixed names calls it (NVIDIA's MIG_STRATEGY, AMD's resource_naming_strategy); None
         where that is not known."""
         if self.gpu.vendor == "nvidia":
-            profile = (self.partition.name or "").lower().removeprefix("mig ") if self.partition else None
-            return (
-                "nvidia.com/gpu"
-                if profile is None
-                else f"nvidia.com/mig-{profile.replace('+', '.')}"
-                if profile
-                else None
-            )
+            if self.partition is None:
+                return "nvidia.com/gpu"
+            profile = (self.partition.name or "").lower().removeprefix("mig ").replace("+", ".")
+            return f"nvidia.com/mig-{profile}" if profile else None
         modes = (self.gpu.compute_partition, self.gpu.memory_partition)
         return f"amd.com/{modes[0]}_{modes[1]}".lower() if all(modes) else None
 
@@ -256,12 +260,9 @@ def _of_cdi(match: re.Match[str], there: Sequence[Chosen], cdi: Mapping[str, fro
         known = ", ".join(sorted(cdi)[:12]) or "none"
         raise InputError(f"--gpus {match[0][:80]!r}: no CDI spec here has this device; there are {known}")
     for one in (*(one for chosen in there for one in _instances(chosen)), *there):
-        paths = {f"/dev/dri/{node}" for node in one.render_nodes} if one.gpu.vendor == "amd" else set()
-        if one.partition is None and one.gpu.device_node:
-            paths = {f"/dev/{one.gpu.device_node}"}
         own = {node for node in nodes if re.fullmatch(r"/dev/dri/renderD\d+|/dev/nvidia\d+", node)}
         mig = one.partition is not None and match[2].lower() in (one.name, (one.partition.uuid or "").lower())
-        if mig or (paths and paths == own and not any("nvidia-caps" in node for node in nodes)):
+        if mig or (own and one.own_nodes == own and not any("nvidia-caps" in node for node in nodes)):
             return one
     raise InputError(f"--gpus {match[0][:80]!r}: this CDI device has the nodes of no single GPU; choose GPUs by number")
 

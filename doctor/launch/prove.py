@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from doctor.errors import DoctorError, InputError
 from doctor.facts.origin import State as Fact
-from doctor.launch.by_api import UNSAID, host_config
+from doctor.launch.by_api import environment, host_config
 from doctor.launch.engine import Engine
 from doctor.launch.formats.docker import flags
 from doctor.launch.spec import Part, Spec
@@ -129,8 +129,8 @@ class Proof:
         if failed := next((row for row in self.rows if row.state == "failed"), None):
             return f"The {failed.layer} layer failed: {failed.text}"
         if self.code == UNTRIED:
-            names = dict.fromkeys(row.layer for row in self.rows if row.state != "ok")
-            missing = dict.fromkeys([*names, *(n for n in get_args(Layer) if n not in {r.layer for r in self.rows})])
+            proven = {row.layer for row in self.rows if row.state == "ok"}
+            missing = [layer for layer in get_args(Layer) if layer not in proven]
             return f"Nothing failed; not tried: {', '.join(missing)}"
         return "Proven: the GPUs work in this container"
 
@@ -142,15 +142,15 @@ def prove(
     environ: Mapping[str, str],
     note: Note | None = None,
 ) -> Proof:
-    """docker is asked by its API; podman, and what only docker's command line reads, by the program. `note` gets the
+    """docker is asked by its API; podman, and docker with options of its command line, by the program. `note` gets the
     progress of a pull. Raises InputError where no GPU is passed. The container is removed, also where it did not end
     in time."""
     if spec.vendor is None:
         raise InputError("--prove: no GPU is passed to this container")
-    if engine.name == "podman" or any(spec.of(*UNSAID)):
+    if engine.name == "podman" or any(spec.of("engine_arg")):
         ran = _by_command(system, engine, spec)
     else:
-        ran = _by_api(spec, environ, note)
+        ran = _by_api(system, spec, environ, note)
     if isinstance(ran, Proof):
         return ran
     rows = tuple(read(ran.stdout))
@@ -162,14 +162,15 @@ def prove(
     return Proof(error=clean(lines[-1], 300) if lines else f"{engine.name} ended with {ran.code} and printed nothing")
 
 
-def _by_api(spec: Spec, environ: Mapping[str, str], note: Note | None) -> Ran | Proof:
+def _by_api(system: System, spec: Spec, environ: Mapping[str, str], note: Note | None) -> Ran | Proof:
     host, user, workdir = host_config(spec), spec.one("user"), spec.one("workdir")
     try:
+        variables = environment(system, spec, environ)
         api = Api("docker", place(environ), _START_S)
         try:
             return api.run(
                 spec.image, _command(spec), deadline_s=_DEADLINE_S, entrypoint="sh", user=user, workdir=workdir,
-                environment=spec.env, host=host, network=spec.one("network"), note=note,
+                environment=variables, host=host, network=spec.one("network"), note=note,
             )  # fmt: skip
         finally:
             api.close()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from doctor.launch.names import size
 from doctor.launch.spec import Part
 from doctor.profiles import Profile
-
-_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def parts(profile: Profile) -> Iterator[Part]:
@@ -35,12 +34,8 @@ _WISH = {("memlock", "unlimited"): " (--with rdma)", ("cap", "SYS_PTRACE"): " (-
 
 def _part(kind: str, value: str, reason: str) -> Part:
     if kind == "shm":
-        return Part("shm", str(_bytes(value)), reason)
+        return Part("shm", str(size(value)), reason)
     if kind in ("memlock", "stack", "nofile"):
-        limit = -1 if value == "unlimited" else _bytes(value)
+        limit = -1 if value == "unlimited" else size(value)
         return Part("ulimit", f"{kind}={limit}", reason)
     return Part("cap" if kind == "cap" else "device", value, reason)
-
-
-def _bytes(text: str) -> int:
-    return int(text[:-1]) * _UNITS[text[-1]] if text[-1] in _UNITS else int(text)

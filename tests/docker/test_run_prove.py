@@ -74,6 +74,18 @@ def test_0_every_layer_works(doctor: Doctor, null_nodes: None, slim: str, stack:
     assert left() == []
 
 
+def test_an_env_file_reaches_the_proof(
+    doctor: Doctor, null_nodes: None, slim: str, stack: Callable[[int], list[str]], tmp_path: Path
+) -> None:
+    """torch is found by the file's PYTHONPATH alone."""
+    mounts = stack(256**3)[:-2]
+    (tmp_path / "a.env").write_text("# where torch is\nPYTHONPATH=/python\n")
+    done = doctor("--engine", "docker", "--prove", *PLAIN, *mounts, "--env-file", str(tmp_path / "a.env"), slim)
+    assert done.returncode == 0, done.stdout + done.stderr
+    without = doctor("--engine", "docker", "--prove", *PLAIN, *mounts, slim)
+    assert without.returncode == 4, without.stdout + without.stderr
+
+
 def test_1_the_kernel_layer_fails(
     doctor: Doctor, null_nodes: None, slim: str, stack: Callable[[int], list[str]]
 ) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import stat
 import subprocess
 import sys
@@ -153,6 +154,26 @@ def test_the_emitted_sbatch_gives_the_verdict(
     told = (tmp_path / "out.txt").read_text()
     assert "Fleet: good. All 3 nodes answered" in told, done.stderr + told
     assert (folder / "given-node2").read_text() == "2\n"
+
+
+def test_a_run_over_two_nodes_starts_once_on_each(cluster: Cluster, tmp_path: Path) -> None:
+    """`doctor run --emit slurm` with `sbatch --nodes=2`, as for NCCL. srun, nodes and ranks are real. pyxis is not
+    here: a srun in front of it takes its options away and leaves out what enroot does."""
+    argv = [*DOCTOR, "run", "--emit", "slurm", "--vendor", "amd", "--gpus", "0,1", "-e", "NCCL_DEBUG=INFO",
+            "--entrypoint", "sh", "rocm/pytorch:latest", "--", "-c",
+            'echo "rank $SLURM_PROCID of $SLURM_NTASKS: $SLURMD_NODENAME $SLURM_GPUS_ON_NODE $NCCL_DEBUG"']  # fmt: skip
+    batch = tmp_path / "job.sh"
+    batch.write_text(subprocess.run(argv, capture_output=True, text=True, check=True, cwd=REPO).stdout)
+    real = shutil.which("srun")
+    strip = 'for word; do shift; case "$word" in --container-*) ;; *) set -- "$@" "$word";; esac; done'
+    script(tmp_path / "srun", f'{strip}\nexec {real} "$@"')
+    path = f"PATH={tmp_path}:{os.environ['PATH']}"
+    options = ["--nodes=2", "--wait", f"--export=ALL,{path}", f"--output={tmp_path}/out.txt", f"--chdir={tmp_path}"]
+    done = cluster.ask("sbatch", *options, str(batch))
+    rows = sorted((tmp_path / "out.txt").read_text().splitlines())
+    assert [row.partition(": ")[0] for row in rows] == ["rank 0 of 2", "rank 1 of 2"], done.stderr
+    nodes, gpus, debug = zip(*(row.partition(": ")[2].split() for row in rows), strict=True)
+    assert (len(set(nodes)), gpus, debug) == (2, ("2", "2"), ("INFO", "INFO"))
 
 
 def test_the_health_check_drains_a_node_that_lost_a_gpu_and_takes_it_back(cluster: Cluster, folder: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from doctor.errors import InputError
 from doctor.facts.origin import State
 from doctor.launch.asked import Request
-from doctor.launch.by_api import _LISTS, _VALUES, UNSAID, host_config
+from doctor.launch.by_api import _LISTS, _VALUES, environment, host_config
 from doctor.launch.choose import choose
 from doctor.launch.engine import Engine
 from doctor.launch.plan import plan
@@ -32,6 +32,7 @@ from doctor.launch.prove import (
 )
 from doctor.launch.spec import Kind, Spec
 from doctor.system.base import Output, Reading
+from doctor.system.live import LiveSystem
 from tests.each import each
 from tests.fake_engine import answering, framed
 from tests.launch.cases import DOCKER, PODMAN, planned
@@ -214,6 +215,32 @@ def test_docker_is_asked_by_its_api_for_the_same_container(tmp_path: Path) -> No
     assert asked[-1].startswith("DELETE /containers/c1")
 
 
+def _variables(path: Path, text: str, *env: str) -> dict[str, str]:
+    path.write_text(text)
+    spec = plan(mi300x(), DOCKER, choose(mi300x(), "1"), Request("a", env_files=(str(path),), env=env))
+    return environment(LiveSystem(), spec, {"HERE": "1", "TOKEN": "t"})
+
+
+def test_an_env_file_is_read_as_docker_reads_it(tmp_path: Path) -> None:
+    """The expected values are those that docker 28 makes of this text."""
+    text = '\ufeffA=1\r\nB="x y"\n# C=1\n  D= a b \nHERE\nNOT_THERE\nE-F=1=2\n\n\t#G=1\nH=\nA=2\n'
+    found = {"A": "2", "B": '"x y"', "D": " a b ", "HERE": "1", "E-F": "1=2", "H": ""}
+    assert _variables(tmp_path / "e", text) == found
+    assert _variables(tmp_path / "e", text, "A=3", "TOKEN", "ABSENT") == {**found, "A": "3", "TOKEN": "t"}
+
+
+@each("line", ["export A=1", "A =1", "=1"])
+def test_a_line_that_docker_refuses(tmp_path: Path, line: str) -> None:
+    with pytest.raises(InputError, match=r"e, line 2: .* is not the name of a variable"):
+        _variables(tmp_path / "e", f"A=1\n{line}\n")
+
+
+def test_an_env_file_that_is_not_there_starts_nothing(tmp_path: Path) -> None:
+    spec = plan(mi300x(), DOCKER, choose(mi300x(), "1"), Request("a", env_files=("/no/such.env",)))
+    proof = prove(LiveSystem(), DOCKER, spec, {"DOCKER_HOST": f"unix://{tmp_path}/none"})
+    assert (proof.code, proof.verdict) == (NOT_STARTED, "Not started: --env-file /no/such.env can't be read (absent)")
+
+
 @each(
     "case, key, value",
     [
@@ -234,7 +261,7 @@ def test_the_ways_of_handing_out_gpus(case: str, key: str, value: object) -> Non
 def test_every_kind_of_part_has_its_place() -> None:
     """So that a new kind can't be lost between the plan and its proof."""
     written = {"device", "cdi", "gpus", "shm", "ulimit", "privileged", "env", "user", "workdir", "network"}
-    placed = {*written, *_LISTS, *_VALUES, *UNSAID, *_REPLACED, "pass_env"}
+    placed = {*written, *_LISTS, *_VALUES, *_REPLACED, "pass_env", "env_file", "engine_arg"}
     assert placed == set(get_args(Kind))
 
 

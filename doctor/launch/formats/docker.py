@@ -13,26 +13,15 @@ SHELL = True
 
 GIB, MIB = 1 << 30, 1 << 20
 _FLAGS = {
-    "device": "--device",
     "cdi": "--device",
-    "runtime": "--runtime",
     "group": "--group-add",
-    "env": "--env",
-    "ulimit": "--ulimit",
     "cap": "--cap-add",
     "pass_env": "--env",
     "env_file": "--env-file",
     "mount": "--volume",
-    "volume": "--volume",
-    "publish": "--publish",
-    "network": "--network",
-    "name": "--name",
-    "workdir": "--workdir",
-    "entrypoint": "--entrypoint",
-    "user": "--user",
-    "ipc": "--ipc",
     "security": "--security-opt",
 }
+"""Of kinds that docker calls by another name."""
 TIDY = "the stopped container is removed"
 _STDIN = ("--interactive", "what is typed or piped reaches the command")
 _TERMINAL = ("--tty", "the command sees this terminal")
@@ -95,7 +84,7 @@ def _words(part: Part, podman: bool) -> Iterator[tuple[str, ...]]:
     elif part.kind == "engine_arg":
         yield (part.value,)
     else:
-        yield (_FLAGS[part.kind], part.value)
+        yield (_FLAGS.get(part.kind, f"--{part.kind}"), part.value)
 
 
 def size(number: int) -> str:
