@@ -68,7 +68,7 @@ def in_plain_words(message: str) -> str:
     """What pydantic says of a value, as a person would.
 
     >>> in_plain_words("Input should be a valid integer, unable to parse string as an integer")
-    'expected whole number'
+    'expected a whole number'
     >>> in_plain_words("Input should be greater than or equal to 0"), in_plain_words("Field required")
     ('expected at least 0', 'is missing')
     """
@@ -82,6 +82,6 @@ def in_plain_words(message: str) -> str:
 
 _SAID = {"Field required": "is missing", "Extra inputs are not permitted": "is not a key here"}
 _WORDS = (
-    ("a valid ", ""), ("tuple", "list"), ("dictionary", "table"), ("string", "text"), ("integer", "whole number"),
+    ("a valid ", ""), ("tuple", "list"), ("dictionary", "table"), ("string", "text"), ("integer", "a whole number"),
     ("greater than or equal to", "at least"), ("less than or equal to", "at most"),
 )  # fmt: skip

@@ -116,7 +116,7 @@ def test_every_fault_of_a_signed_file_is_listed(tmp_path: Path, signer: Signer, 
     with pytest.raises(DataFileError) as raised:
         install(SYSTEM, made(tmp_path, signer, tables=tables), signers=signer.allowed)
     told = "\n".join(raised.value.faults)
-    assert "xids.79.code: expected whole number" in told
+    assert "xids.79.code: expected a whole number" in told
     assert "xids.79.source: is missing" in told
     assert "tables.potatoes: not known to this version" in told
     assert "tables.cuda_majors: expected entries by key" in told

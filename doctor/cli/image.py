@@ -98,7 +98,7 @@ def _recipes(
     from doctor.profiles.compose import is_shipped, named
 
     if bool(names) == all_:
-        raise InputError("which profiles? Name some, or --all for those that are shipped (`doctor profiles list`)")
+        raise InputError("name a profile (`doctor profiles list` shows them), or pass --all")
     kb = Knowledge()
     for name in names or [n for n, what in named().items() if is_shipped(what)]:
         profile = load(name)

@@ -96,17 +96,10 @@ def age(
     for kind in _tables(tables):
         days = {key: days_old(row["as_of"], today) for key, row in table(kind.name).items()}
         old = sorted(key for key, value in days.items() if value > limit)
-        rows.append(
-            {
-                "table": kind.name,
-                "entries": len(days),
-                "newest_days": min(days.values()),
-                "oldest_days": max(days.values()),
-                "old": len(old),
-                "old_entries": old,
-            }
-        )
-    head = f"{'table':<28} {'entries':>7} {'newest':>7} {'oldest':>7} {f'older than {limit} days':>22}"
+        newest, oldest = min(days.values()), max(days.values())
+        row = {"table": kind.name, "entries": len(days), "newest_days": newest, "oldest_days": oldest}
+        rows.append({**row, "old": len(old), "old_entries": old})
+    head = f"{'table (ages in days)':<28} {'entries':>7} {'newest':>7} {'oldest':>7} {f'older than {limit} days':>22}"
     lines = (
         f"{r['table']:<28} {r['entries']:>7} {r['newest_days']:>7} {r['oldest_days']:>7} {r['old']:>22}" for r in rows
     )

@@ -133,8 +133,14 @@ def _unexpected(error: Exception) -> int:
         _tell(f"{error}\n")
         return ExitCode.USAGE
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):
+        import difflib
+
         text, context = in_plain_words(error.format_message()), getattr(error, "ctx", None)
-        if context is not None and "Did you mean" not in text and "Possible options" not in text:
+        text = text.partition(" (Possible options")[0]
+        offered = [name.strip("-") for name in getattr(error, "possibilities", None) or ()]
+        if near := difflib.get_close_matches(getattr(error, "option_name", "").strip("-"), offered, 1):
+            text = f"{text}; did you mean --{near[0]}?"
+        elif context is not None and "Did you mean" not in text:
             text = f"{text.rstrip('.')}; see `{context.command_path} --help`"
         return _say(text, ExitCode.USAGE)
     if os.environ.get("DOCTOR_DEBUG"):

@@ -228,7 +228,7 @@ def _image(word: str | None, profile: str | None) -> tuple[str, Profile | None]:
         stack = load(profile)
         return word or _of_profile(stack), stack
     if word is None:
-        raise InputError("say what to run: doctor run IMAGE -- COMMAND (or a profile: doctor profiles list)")
+        raise InputError("name an image or a profile, as in `doctor run IMAGE -- COMMAND`")
     if word.endswith(".toml") or knows(word):
         stack = load(word)
         return _of_profile(stack), stack

@@ -55,7 +55,7 @@ def solve(
     from doctor.resolve.formats import FORMATS
 
     if not packages:
-        raise InputError("which packages? doctor solve torch vllm")
+        raise InputError("name a package, as in `doctor solve torch vllm`")
     words = {"--gpu": gpu, "--driver": driver, "--rocm": rocm, "--python": python, "--os": os, "--machine": machine,
              "--glibc": glibc}  # fmt: skip
     for option, word in words.items():

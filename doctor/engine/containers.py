@@ -64,7 +64,7 @@ def find(system: System, wanted: str, connect: Connect = Api) -> Found:
             found = _by_podman(system, name, reasons)
         if found is not None:
             return found
-    raise InputError(f"--in {name[:80]!r}: no such running container was found ({'; '.join(reasons)})")
+    raise InputError(f"--in {name[:80]!r}: found no running container of that name ({'; '.join(reasons)})")
 
 
 def _by_api(system: System, engine: str, name: str, reasons: list[str], connect: Connect) -> Found | None:

@@ -49,6 +49,8 @@ CASES = [
     (["gpu-code"], 2, "", "Missing argument"),
     (["bogus"], 2, "", "No such command"),
     (["check", "--bogus"], 2, "", "No such option"),
+    (["check", "--fomat", "json"], 2, "", "No such option: --fomat; did you mean --format?"),
+    (["bench", "--nope"], 2, "", "No such option: --nope; see `doctor bench --help`"),
     (["check", "--format", "xml"], 2, "", "(choose from text, github, html, json, jsonl, junit,"),
     (["check", "--fail-on", "info"], 2, "", "(choose from error, warning, never)"),
     (["check", "--from", "/nowhere"], 2, "", "no such file or folder"),

@@ -70,7 +70,7 @@ CASES = [
     (["solve", "--offline", "torch @ https://example.org/x.whl", "--gpu", "sm_90"], 2, "", "no URL and no marker"),
     (["solve", "--offline", 'torch; python_version < "3"', "--gpu", "sm_90"], 2, "", "no URL and no marker"),
     (["solve", "--offline", "torch", "--os", "ubuntu-24.04"], 0, "whl/cpu", "no GPU is named"),
-    (["solve", "--offline"], 2, "", "which packages?"),
+    (["solve", "--offline"], 2, "", "name a package"),
 ]
 
 

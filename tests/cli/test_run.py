@@ -151,7 +151,7 @@ def test_for_a_cluster_numbers_and_a_vendor_will_do(tmp_path: Path, capsys: pyte
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        ([], "say what to run: doctor run IMAGE -- COMMAND"),
+        ([], "name an image or a profile"),
         (["--emit", "nomad", "a"], "invalid --emit 'nomad' (choose from docker, podman,"),
         (["--engine", "lxc", "a"], "invalid --engine 'lxc' (choose from docker, podman)"),
         (["--vendor", "intel", "a"], "invalid --vendor 'intel' (choose from amd, nvidia)"),

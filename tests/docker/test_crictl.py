@@ -211,5 +211,5 @@ def test_of_several_containers_one_is_to_be_named(pod: Pod) -> None:
 
 def test_a_pod_that_does_not_run_is_one_clear_line(runtime: str) -> None:
     assert runtime
-    expected = "doctor: --in 'train-9': no such running container was found (crictl: none runs by that name)"
+    expected = "doctor: --in 'train-9': found no running container of that name (crictl: none runs by that name)"
     assert refusal("crictl:train-9") == f"{expected}\n"

@@ -122,7 +122,7 @@ def test_a_container_that_does_not_run_is_one_clear_line(engine: str) -> None:
     argv = [sys.executable, "-m", "doctor", "check", "--in", "doctor-test-none"]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=60, cwd=REPO, check=False)
     assert done.returncode == 2
-    assert done.stderr.startswith("doctor: --in 'doctor-test-none': no such running container")
+    assert done.stderr.startswith("doctor: --in 'doctor-test-none': found no running container")
     assert len(done.stderr.splitlines()) == 1
 
 
