@@ -8,6 +8,7 @@ from doctor.facts.gpu import Gpu
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Severity
 from doctor.rules.lib import run_line
+from doctor.rules.lib.advice import looks
 from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.hardware import vendors_there
 
@@ -46,6 +47,11 @@ docs/rules.md
 )
 
 
+REMEDIES = (
+    looks("Run doctor on the machine that has the GPU, outside of containers.", "doctor", "check", where="environment"),
+)
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """The text says where doctor looked; a container proves nothing about its host."""
     if machine.gpus is None or any(g.vendor in ("nvidia", "amd", "intel") for g in machine.gpus):
@@ -59,6 +65,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         severity=RULE.severity,
         summary=f"No GPU found in {where} (looked at {looked}).{inside}",
         evidence=(Evidence(text="no AMD, NVIDIA or Intel GPU", source=machine.source("gpus")),),
+        remedies=REMEDIES,
         verify=("lspci", "-nn"),
     )
 

@@ -72,6 +72,11 @@ _AUDIO_ENDS = (2, 11)
 """From this torch on, torchaudio has no separate release numbers (PyPI, 2026-11-20)."""
 
 
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    title = "Install torch again together with its companions (here torchvision), from one index."
+    return (pip_install(machine, title, *torch_again(machine), "torchvision"),)
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """The releases where the table knows them, else their series; then whether all are of one build."""
     named = set()
