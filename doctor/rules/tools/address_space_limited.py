@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Action, Finding, Layer, Rule, Scope, Severity, Step, Subject, evidence
-from doctor.rules.lib.advice import way
+from doctor.findings import Action, Finding, Layer, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib.advice import command, step
 from doctor.rules.lib.arguments import Knowledge, Profile
 
 RULE = Rule(
@@ -47,15 +47,11 @@ https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html (Unified Virtua
 
 
 REMEDIES = (
-    way(
-        "Start the program without the limit, or ask the scheduler for more virtual memory.",
+    command(
+        "Start the program (COMMAND) without the limit; as root, where the hard limit (`ulimit -Hv`) is low too.",
         Scope.JOB,
-        Step(
-            text="Start the program (COMMAND) without the limit; root, if the hard limit (`ulimit -Hv`) is low too.",
-            command=("prlimit", "--as=unlimited", "COMMAND"),
-            where="environment",
-        ),
-        undo=(Step(text="Start the program without prlimit.", where="environment"),),
+        *("prlimit", "--as=unlimited", "COMMAND"),
+        undo=(step("Start the program without prlimit.", where="environment"),),
     ),
 )
 
