@@ -102,11 +102,13 @@ def judge(
     if expect_gpus and (short := _fewer(machine, expect_gpus)):
         found.append(_finished(short, rules[_NO_GPU], profile, machine) if _NO_GPU in rules else short)
         clear = [rule for rule in clear if rule != _NO_GPU]
-    kept, suppressed = suppress(rank.unique(_without_doubles(found, profile, rules)), allowed)
+    every = rank.unique(_without_doubles(found, profile, rules))
+    kept, suppressed = suppress(every, allowed)
     findings = rank.ranked(rank.folded(rank.ranked(kept, rules)), rules)
     if rank.from_text(machine):
         findings = rank.of_text(findings, rules, works=machine.torch.available is True)
-    states = verdict.layers(machine, findings, clear, rules, expect_gpus, {entry.rule for entry in unchecked})
+    wrong = [*findings, *(f for f in every if f not in kept)]  # what is allowed is still there
+    states = verdict.layers(machine, wrong, clear, rules, expect_gpus, {entry.rule for entry in unchecked})
     return Report(
         doctor=__version__,
         status=verdict.status(machine, findings, states),

@@ -48,8 +48,7 @@ def folded(findings: Sequence[Finding]) -> list[Finding]:
     named = {rule for f in pending for rule in f.explains if rule != f.rule}
     for finding in sorted(pending, key=lambda f: f.rule in named):
         causes = (h for h in heads if finding.rule in _reach(h, pending) and finding.rule != h.rule)
-        above = finding.subject.kind == "driver"  # what is wrong with an environment does not break a driver
-        cause = next((h for h in causes if not (above and h.scope is Scope.ENVIRONMENT)), None)
+        cause = next((h for h in causes if _can_break(h, finding)), None)
         if cause is None and finding.severity is not Severity.INFO:
             heads.append(finding)
         elif cause:
@@ -59,6 +58,15 @@ def folded(findings: Sequence[Finding]) -> list[Finding]:
         f.model_copy(update={**folded_away, "explained_by": marked[f.fingerprint]}) if f.fingerprint in marked else f
         for f in findings
     ]
+
+
+def _can_break(cause: Finding, broken: Finding) -> bool:
+    """Nothing in an environment, a container or a job breaks a driver or a GPU. A container or a job can hide one: what
+    an error text alone says of it may be that."""
+    if broken.scope not in (Scope.HARDWARE, Scope.FIRMWARE, Scope.DRIVER):
+        return True
+    hides = cause.scope in (Scope.CONTAINER, Scope.JOB) and broken.basis == "symptom"
+    return hides or cause.scope not in (Scope.CONTAINER, Scope.ENVIRONMENT, Scope.JOB)
 
 
 _FAILED = ("torch-sees-no-gpu", "framework-sees-no-gpu")

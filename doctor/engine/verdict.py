@@ -141,7 +141,7 @@ _LAYER_NAMES = {Layer.GPU: "GPU", Layer.TORCH: "Python packages", Layer.FLAGS: "
 
 def status(machine: Snapshot, findings: Iterable[Finding], states: Mapping[str, State]) -> Status:
     """The worst severity that counts. Without one: `unknown` where no GPU is known to be here, `ok` where all layers
-    that matter were checked, else `partial`."""
+    that matter were checked, else `partial`. A layer whose only problem is suppressed was checked."""
     worst = min((f.severity.rank for f in findings if not f.explained_by), default=Severity.INFO.rank)
     if worst == Severity.ERROR.rank:
         return "error"
@@ -149,7 +149,7 @@ def status(machine: Snapshot, findings: Iterable[Finding], states: Mapping[str, 
         return "warning"
     if states["gpu"] == "unknown" or (not machine.gpus and states["gpu"] != "not-applicable"):
         return "unknown"
-    return "ok" if all(states[layer.value] in ("ok", "not-applicable") for layer in MATTER) else "partial"
+    return "partial" if any(states[layer.value] in ("partial", "unknown") for layer in MATTER) else "ok"
 
 
 def exit_code(report: Report, fail_on: str, *, strict: bool) -> ExitCode:

@@ -98,13 +98,9 @@ def triggers(lines: Iterable[str]) -> tuple[str, ...]:
     """Names (with `*`) one of which must be set for the lines to hold; () where they may hold with none set."""
     for line in lines:
         found = atoms(line)
-        if all(a.is_variable and _needs_value(a) for a in found):
+        if all(a.is_variable and (a.test in ("unset", "!=", "notin")) == a.turned for a in found):
             return tuple(a.subject for a in found)
     return ()
-
-
-def _needs_value(atom: Atom) -> bool:
-    return (atom.test in ("unset", "!=", "notin")) == atom.turned
 
 
 def _turned(atom: Atom, value: bool | None) -> bool | None:

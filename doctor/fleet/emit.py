@@ -37,7 +37,7 @@ def emit(
     if kind == "sbatch":
         return _sbatch(doctor, nodes, partition, timeout_s, options)
     if kind == "ansible":
-        return _ansible(doctor, timeout_s)
+        return "# Then: doctor fleet report reports\n" + playbook(doctor, timeout_s)
     return _kubernetes(kind, nodes, timeout_s, image, gpu_label)
 
 
@@ -68,10 +68,6 @@ def _sbatch(doctor: str, nodes: str | None, partition: str | None, timeout_s: in
         f"{shlex.quote(doctor)} fleet report \"$reports\" --nodes \"$SLURM_JOB_NODELIST\"",
         "",
     ])  # fmt: skip
-
-
-def _ansible(doctor: str, timeout_s: int) -> str:
-    return "# Then: doctor fleet report reports\n" + playbook(doctor, timeout_s)
 
 
 def playbook(doctor: str, timeout_s: int) -> str:

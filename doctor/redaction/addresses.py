@@ -40,9 +40,5 @@ def is_address(text: str, start: int, end: int) -> bool:
     if _NETWORK.search(before):
         return True
     private = parts[0] == 10 or (parts[0] == 172 and 16 <= parts[1] < 32) or parts[:2] in ([192, 168], [169, 254])
-    return private or parts[0] >= _FIRST_OF_NO_VERSION or (parts[3] != 0 and _starts_row(before))
-
-
-def _starts_row(before: str) -> bool:
-    """Whether nothing stands before it on its line, as in etc/hosts."""
-    return not before.rpartition("\n")[2].strip()
+    starts_row = not before.rpartition("\n")[2].strip()  # as in etc/hosts
+    return private or parts[0] >= _FIRST_OF_NO_VERSION or (parts[3] != 0 and starts_row)

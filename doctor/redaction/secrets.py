@@ -56,11 +56,7 @@ def masking(text: str, tally: Tally, depth: int = 0) -> str:
         text = _TAIL.sub(MASK, text)
     if len(text) < 12 or depth > _DEPTH:
         return text
-    return encoded(text, tally, partial(_holds_one, depth=depth + 1))
-
-
-def _holds_one(text: str, depth: int) -> bool:
-    return masking(text, Tally(), depth) != text
+    return encoded(text, tally, lambda inner: masking(inner, Tally(), depth + 1) != inner)
 
 
 def variable(name: str, value: str, tally: Tally | Counter[str] | None = None) -> str:

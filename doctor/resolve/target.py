@@ -15,7 +15,7 @@ from doctor.resolve.model import IN_TREE, Target
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
-    from doctor.knowledge.amd import OsKernels
+    pass
 
 _PYTHON = re.compile(r"3\.\d{1,2}t?")
 
@@ -146,14 +146,11 @@ def glibc_of(kb: Knowledge, os: str | None, version: str | None) -> str | None:
         return None
     known = [d for d in kb.c_libraries(_OS_IDS.get(os, os)) if d.glibc]
     found = next((d.glibc for d in known if os_release_matches(d.version, version)), None)
-    if found or not known or not any(os_release_matches(r.version, version) for r in _tabled(kb, os)):
+    rows = (row.version for row in kb.os_kernels() if row.os == os_name(os))
+    if found or not known or not any(os_release_matches(release, version) for release in rows):
         return found
     newest = max(known, key=lambda d: Dotted(d.version).numbers)
     return newest.glibc if Dotted(version) > newest.version else None
-
-
-def _tabled(kb: Knowledge, os: str) -> list[OsKernels]:
-    return [row for row in kb.os_kernels() if row.os == os_name(os)]
 
 
 def libc_of(kb: Knowledge, os: str | None, glibc: str | None) -> Literal["glibc", "musl"] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from doctor.knowledge import Knowledge, TorchBuild, windows
@@ -23,7 +23,8 @@ def builds(kb: Knowledge, target: Target) -> Iterator[Build]:
         if target.vendor == "nvidia":
             plain = plain_tag(release, target.machine)
             tags = {*release.cuda_variants, *([plain] if plain else [])}
-            yield from (Build(release.version, tag, plain=tag == plain) for tag in sorted(tags, key=_cuda_order(plain)))
+            newest_first = sorted(tags, key=lambda tag: (tag != plain, -int(tag[2:])))
+            yield from (Build(release.version, tag, plain=tag == plain) for tag in newest_first)
         elif target.vendor == "amd":
             known = sorted(release.rocm_variants, key=lambda v: (v == mine, Dotted(v).numbers), reverse=True)
             yield from (Build(release.version, f"rocm{version}") for version in known)
@@ -47,11 +48,6 @@ def plain_tag(release: TorchBuild, machine: str) -> str | None:
     """`cu130` of the wheel that `pip install torch` takes; None where that one is CPU-only."""
     cuda = release.default_cuda if machine == "x86_64" else release.default_cuda_aarch64
     return f"cu{cuda.replace('.', '')}" if cuda else None
-
-
-def _cuda_order(plain: str | None) -> Callable[[str], tuple[bool, int]]:
-    """The plain wheel first, then the newest CUDA."""
-    return lambda tag: (tag != plain, -int(tag[2:]))
 
 
 def judge(target: Target, build: Build) -> tuple[Reason, ...]:

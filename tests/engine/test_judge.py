@@ -14,7 +14,7 @@ from doctor.engine.allow import Allowed, load
 from doctor.engine.judge import judge
 from doctor.errors import DataFileError
 from doctor.facts import FactSheet, Snapshot, State, assemble
-from doctor.findings import Finding, Report, Severity
+from doctor.findings import Finding, Layer, Report, Scope, Severity
 from tests.engine.fakes import fake_rule, finding, knowing
 
 
@@ -148,6 +148,26 @@ def test_what_is_allowed_is_counted_and_not_listed() -> None:
     allowed = [Allowed("a", "known", "/etc/allow.toml")]
     report = judge(machine(), knowing(), checks=[fake_rule("a", finding())], allowed=allowed)
     assert (rules_of(report), len(report.suppressed), report.status) == ([], 1, "partial")
+
+
+def test_what_is_allowed_leaves_its_layer_a_problem() -> None:
+    check = fake_rule("a", finding(), layer=Layer.DRIVER)
+    report = judge(machine(), knowing(), checks=[check], allowed=[Allowed("a", "known", "f")])
+    assert (report.layers["driver"], report.counted()) == ("problem", ())
+
+
+def test_what_is_wrong_with_an_environment_or_a_container_breaks_no_driver() -> None:
+    def folded(scope: Scope, basis: str) -> bool:
+        driver = fake_rule("driver", finding().model_copy(update={"basis": basis}), scope=Scope.DRIVER, order=40)
+        above = fake_rule("above", finding(), scope=scope, explains=("driver",), order=10)
+        return len(judge(machine(), knowing(), checks=[above, driver]).counted()) == 1
+
+    assert [folded(scope, "facts") for scope in (Scope.HOST, Scope.CONTAINER, Scope.ENVIRONMENT)] == [
+        True,
+        False,
+        False,
+    ]
+    assert folded(Scope.CONTAINER, "symptom")  # a container hides a driver
 
 
 def test_an_entry_ends_with_its_last_day() -> None:

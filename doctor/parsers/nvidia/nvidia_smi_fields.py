@@ -109,14 +109,10 @@ def _text(text: str) -> str | None:
     return text
 
 
-def _serial(text: str) -> str | None:
-    return None if not text.strip("0") else text
-
-
 _FACTS: tuple[tuple[str, Callable[[str], Any], tuple[str, ...]], ...] = (
     ("name", _text, ("productname",)),
     ("uuid", _text, ("uuid", "gpuuuid")),
-    ("serial", _serial, ("serial", "serialnumber")),
+    ("serial", lambda text: text if text.strip("0") else None, ("serial", "serialnumber")),
     ("vbios", _text, ("vbiosversion",)),
     ("minor", whole, ("minornumber",)),
     ("pci_id", _pci_id, ("pci/pcideviceid", "pci/deviceid")),

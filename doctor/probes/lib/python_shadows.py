@@ -117,13 +117,10 @@ def _part_of(system: System, folder: str, names: Sequence[str], package: str, mo
             return f"{top}.py"
         inner = system.list_dir(f"{folder}/{top}").value or ()
         parts = {p.split("/")[1].partition(".")[0] for p in modules if p.startswith(f"{top}/")}
-        compiled = {p.split("/")[1].partition(".")[0] for p in modules if p.startswith(f"{top}/") and _is_direct(p)}
+        direct = [p.split("/") for p in modules if p.startswith(f"{top}/") and p.count("/") == 1]
+        compiled = {name.partition(".")[0] for _, name in direct if name.endswith(".so")}
         there = {name.partition(".")[0] for name in inner if name.endswith(".so")}
         most = 2 * len(parts & {name.partition(".")[0] for name in inner}) > len(parts)
         if "__init__.py" in inner and ((compiled and not compiled & there) or not most):
             return top
     return None
-
-
-def _is_direct(path: str) -> bool:
-    return path.count("/") == 1 and path.endswith(".so")

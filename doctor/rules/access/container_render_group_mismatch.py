@@ -109,7 +109,11 @@ def _of_run_line(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     groups = run_line.options(machine, "--group-add")
     if run_line.vendors_meant(machine) == {"nvidia"}:
         return  # /dev/dri is what its display and video need
-    if not run_line.passes_amd(machine) or any(_by_number(g) for g in groups) or _privileged(machine):
+    if (
+        not run_line.passes_amd(machine)
+        or any(group.strip("\"'").isdigit() or group.startswith(_BY_NUMBER) or "{" in group for group in groups)
+        or _privileged(machine)
+    ):
         return
     if machine.container.engine == "apptainer" and not run_line.options(machine, "--fakeroot", "-f"):
         return  # it keeps the account and its groups
@@ -165,10 +169,6 @@ def _in_neither(machine: Snapshot) -> bool:
     """The account is shown, and nodes that the group render or video owns, in which it is not."""
     owners = {node.group for node in nodes_of(machine, "kfd", "render")} & {"render", "video"}
     return machine.account.uid not in (None, 0) and bool(owners) and not owners & set(machine.account.member_of or ())
-
-
-def _by_number(group: str) -> bool:
-    return group.strip("\"'").isdigit() or group.startswith(_BY_NUMBER) or "{" in group
 
 
 _ROOT_IMAGE = Lazy(

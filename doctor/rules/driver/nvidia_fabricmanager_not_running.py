@@ -58,24 +58,29 @@ Starting it while CUDA jobs run is harmless; restarting it stops jobs that use N
 https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
 """,
 )
+_ARCHIVES = "https://developer.download.nvidia.com/compute/nvidia-driver/redist/fabricmanager/"
 _START = service("Start the fabric manager on the host.", "nvidia-fabricmanager", vendor="nvidia")
 
 
 def advice(machine: Snapshot, kb: Knowledge | None = None) -> tuple[Remedy, ...]:
-    """On Ubuntu the package is named after the branch (packages.ubuntu.com, 2026-11-23); NVIDIA's rpm of 580 and later
-    has another name than those before (NVIDIA/gpu-driver-container, rhel9/install.sh, 2026-11)."""
-    version = machine.nvidia_driver.version
-    branch = Dotted(version or "").series(1)
-    ubuntu = packages.host_family(machine) == "apt" and machine.os.id == "ubuntu"
-    argv = packages.install("apt", f"nvidia-fabricmanager-{branch or 'BRANCH'}") if ubuntu else None
-    if argv and version:
-        argv = (*argv[:-1], f"{argv[-1]}={version}*")
-    if version and branch and packages.host_family(machine) == "dnf":
-        name = "nvidia-fabricmanager" if not Dotted(branch) < "580" else "nvidia-fabric-manager"
-        argv = packages.install("dnf", f"{name}-{version}")
+    """On Ubuntu the package is named after the branch (packages.ubuntu.com, 2026-11-23); NVIDIA's packages of 580 and
+    later have another name than those before (NVIDIA/gpu-driver-container, its rhel9 and ubuntu24.04 scripts and issue
+    585 on SLES, 2026-11)."""
+    version, family = machine.nvidia_driver.version, packages.host_family(machine)
+    branch, ubuntu = Dotted(version or "").series(1), machine.os.id == "ubuntu"
+    old = {"apt": f"nvidia-fabricmanager-{branch or 'BRANCH'}"}.get(family or "", "nvidia-fabric-manager")
+    is_old = ubuntu or Dotted(branch or "580") < "580"
+    argv = None if family == "pacman" else packages.install(family, old if is_old else "nvidia-fabricmanager")
+    if family and argv and (version or not ubuntu):
+        argv = (*argv[:-1], argv[-1] + {"apt": "=%s*", "dnf": "-%s", "zypper": "=%s"}[family] % (version or "VERSION"))
     what = version or "VERSION (`modinfo -F version nvidia`)"
     number = "" if branch or not ubuntu else " (BRANCH: the first number of that version)"
-    install = Step(text=f"Install the fabric manager in version {what}, exactly the driver's{number}.", command=argv)
+    text = f"Install the fabric manager in version {what}, exactly the driver's{number}."
+    if family == "pacman":
+        text += f" No package of it is known for Arch; NVIDIA's archives: {_ARCHIVES}"
+    elif argv and not ubuntu:
+        text += " The package is in NVIDIA's repository" + (f" (before 580: {old})." if not branch else ".")
+    install = Step(text=text, command=argv)
     title = "Install the fabric manager of the driver's version and start it."
     return (_START.model_copy(update={"title": title, "steps": (install, *_START.steps)}),)
 

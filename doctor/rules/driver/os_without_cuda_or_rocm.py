@@ -53,6 +53,17 @@ https://docs.pytorch.org/docs/stable/notes/mps.html
 )
 
 
+REMEDIES = (
+    by_hand(
+        'Use the device "mps" on Apple silicon and "cpu" on other Macs.',
+        Scope.JOB,
+        'Replace `.to("cuda")` with `.to("mps")` in the program, or pass its option for the device.',
+        "CUDA and ROCm need a Linux machine with an NVIDIA or AMD GPU.",
+        undo="Restore the old device.",
+    ),
+)
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Loud where an error text asks for CUDA or ROCm."""
     if machine.os.id != "macos":
@@ -62,14 +73,6 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         severity=RULE.severity if failing(machine) else Severity.INFO,
         subject=Subject(kind="os", id="macos"),
         evidence=evidence(machine, ("os.id", "os.name")),
-        remedies=(
-            by_hand(
-                'Use the device "mps" on Apple silicon and "cpu" on other Macs.',
-                Scope.JOB,
-                'Replace `.to("cuda")` with `.to("mps")` in the program, or pass its option for the device.',
-                "CUDA and ROCm need a Linux machine with an NVIDIA or AMD GPU.",
-                undo="Restore the old device.",
-            ),
-        ),
+        remedies=REMEDIES,
         verify=("python3", "-c", "import torch; print(torch.backends.mps.is_available())"),
     )

@@ -105,7 +105,7 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         usual = False
         idle = pasted and all(fault.endswith(_ANYWAY) for _, fault in faults)  # it changes nothing, and breaks nothing
         of_kin = pasted and all(fault.endswith(_NATIVE) and _kin(g, value) for g in meant for _, fault in faults)
-        apart = of_kin and _fails_otherwise(machine)
+        apart = of_kin and failing(machine) and machine.symptom(*_BROUGHT_ABOUT) is None
         hangs = _COUNTED in why or why.startswith(_ANOTHER_SET)
         pretended = idle and all(map(_unnamed, meant))
         weak = 0 if pretended or usual or apart else 1 if idle else 2 if severity is Severity.INFO and pasted else 0
@@ -142,11 +142,6 @@ def _kin(gpu: Gpu, value: str) -> bool:
     """Whether the override names a chip of the GPU's own family: gfx1100 to gfx1103 differ in their stepping only."""
     mine = gfx_version(gpu.arch or "")
     return mine is not None and mine[0] > _LAST_APART and value.startswith(f"{mine[0]}.{mine[1]}.")
-
-
-def _fails_otherwise(machine: Snapshot) -> bool:
-    """Whether a text shows failures, none of which another chip's code causes."""
-    return failing(machine) and machine.symptom(*_BROUGHT_ABOUT) is None
 
 
 _LAST_APART = 9

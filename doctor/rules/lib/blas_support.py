@@ -54,11 +54,7 @@ def _rows(name: str) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], Mapping
         if not numbers or row.get("evidence") == "distribution build":
             continue
         first, last = numbers[0], numbers[-1]
-        yield _low(first), _high(last), row
-
-
-def _low(text: str) -> tuple[int, ...]:
-    return tuple(int(n) for n in text.replace(".x", ".0").split("."))
+        yield tuple(int(n) for n in first.replace(".x", ".0").split(".")), _high(last), row
 
 
 def _high(text: str) -> tuple[int, ...]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Finding, Severity
+from doctor.findings import Finding, Remedy, Severity
 from doctor.rules.lib import run_line
+from doctor.rules.lib.advice import unset
 
 _UNSURE = "(not checked against the code)"
 _STEERS = (
@@ -23,6 +24,10 @@ _STEERS = (
 _TERRAFORM = ("TF_CLI_", "TF_DATA_DIR", "TF_IN_AUTOMATION", "TF_LOG", "TF_PLUGIN", "TF_REGISTRY", "TF_VAR_", "TF_WORK")
 """Names of another program (developer.hashicorp.com/terraform/cli/config/environment-variables)."""
 _last: list[tuple[Snapshot, tuple[Finding, ...]]] = []
+
+
+def unset_named(machine: Snapshot, kb: object) -> tuple[Remedy, ...]:
+    return (unset(machine, "VARIABLE", because=" (the one that the finding names)"),)
 
 
 def evaluated(machine: Snapshot, rule: str, own: Iterable[Finding] = ()) -> Iterator[Finding]:

@@ -36,13 +36,7 @@ _CALLS_FAIL = (
 
 def ran(machine: Snapshot) -> bool:
     """Whether kernels ran, and went astray or computed what is not right; nothing tells that work never started."""
-    return (
-        machine.symptom(
-            *_ASTRAY,
-        )
-        is not None
-        and machine.symptom(*_NEVER_STARTED) is None
-    )
+    return machine.symptom(*_ASTRAY) is not None and machine.symptom(*_NEVER_STARTED) is None
 
 
 def went_astray(machine: Snapshot) -> bool:

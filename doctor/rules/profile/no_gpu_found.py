@@ -8,6 +8,7 @@ from doctor.facts.gpu import Gpu
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Severity
 from doctor.rules.lib import run_line
+from doctor.rules.lib.advice import looks
 from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.hardware import vendors_there
 
@@ -44,6 +45,11 @@ Changes nothing.
 ## References
 docs/rules.md
 """,
+)
+
+
+REMEDIES = (
+    looks("Run doctor on the machine that has the GPU, outside of containers.", "doctor", "check", where="environment"),
 )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Action, Finding, Layer, Rule, Scope, Severity, Subject, evidence
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.hardware import discrete, vendors_there
 from doctor.rules.lib.torch_build_at_hand import build_of
@@ -39,8 +39,7 @@ such as CUDA_HOME and toolkits on disk do not matter. ZLUDA runs CUDA builds on 
 `python -c 'import torch; print(torch.version.cuda, torch.version.hip)'`
 
 ## Fix
-Install the same release for the GPU:
-`pip install --force-reinstall torch==RELEASE --index-url https://download.pytorch.org/whl/rocm7.2` (NVIDIA: `/cu126`).
+Install the same release of torch, built for the GPU that is there.
 
 ## Fix safety
 No root, no reboot. Replaces torch and what it pins in this environment. Undo: install the old build from its index.
@@ -51,7 +50,13 @@ https://pytorch.org/get-started/locally/
 )
 
 _MADE_FOR = {"cuda": "nvidia", "rocm": "amd"}
+_VENDORS: tuple[Literal["nvidia", "amd"], ...] = ("nvidia", "amd")
 _LABEL = {"cuda": "CUDA", "rocm": "ROCm", "nvidia": "NVIDIA", "amd": "AMD"}
+
+
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    there = vendors_there(machine) or _VENDORS
+    return tuple(install(machine, vendor) for vendor in _VENDORS if vendor in there)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

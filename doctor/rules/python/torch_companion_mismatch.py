@@ -73,6 +73,11 @@ _AUDIO_ENDS = (2, 11)
 """From this torch on, torchaudio has no separate release numbers (PyPI, 2026-11-20)."""
 
 
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    title = "Install torch again together with its companions (here torchvision), from one index."
+    return (pip_install(machine, title, *torch_again(machine), "torchvision"),)
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """The releases where the table knows them, else their series; then whether all are of one build."""
     named = set()
@@ -149,6 +154,7 @@ def _other_series(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     }
     if major not in (1, 2) or (major, minor) >= _AUDIO_ENDS:
         return
+    slack = 0 if _RELEASE.match(machine.torch.version or "") else 1  # what is built from source is numbered when cut
     for package in machine.packages or ():
         held = Dotted(package.version).numbers[:2]
         if _of_one_nightly(machine.torch.version or "", package.version):
@@ -157,7 +163,7 @@ def _other_series(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             continue
         if package.name == "torchvision" and held[:1] != (0,):
             continue  # torch's number, written for both: torchvision has none of its own
-        if package.name in wanted and len(held) == 2 and abs(held[1] - wanted[package.name][1]) > _slack(machine):
+        if package.name in wanted and len(held) == 2 and abs(held[1] - wanted[package.name][1]) > slack:
             series = ".".join(map(str, wanted[package.name]))
             text = f"{package.name} {package.version[:40]} does not match torch {major}.{minor}; {series} does."
             yield _plain(machine, package, text)
@@ -167,11 +173,6 @@ def _of_one_nightly(torch: str, companion: str) -> bool:
     """Whether both are nightlies of the same weeks: torchaudio's stayed at 2.8.0 beside those of torch 2.10."""
     days = [found[1] for version in (torch, companion) if (found := _NIGHTLY.search(version))]
     return len(days) == 2 and abs(int(days[0]) - int(days[1])) <= _A_MONTH
-
-
-def _slack(machine: Snapshot) -> int:
-    """Series that builds from source and nightlies may lie apart: their companions are numbered when they are cut."""
-    return 0 if _RELEASE.match(machine.torch.version or "") else 1
 
 
 def _plain(machine: Snapshot, package: Package, summary: str) -> Finding:

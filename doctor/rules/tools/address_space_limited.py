@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Finding, Layer, Rule, Scope, Severity, Subject, evidence
-from doctor.rules.lib.advice import by_hand
+from doctor.rules.lib.advice import command, step
 from doctor.rules.lib.arguments import Knowledge, Profile
 
 RULE = Rule(
@@ -48,6 +48,16 @@ https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html (Unified Virtua
 )
 
 
+REMEDIES = (
+    command(
+        "Start the program (COMMAND) without the limit; as root, where the hard limit (`ulimit -Hv`) is low too.",
+        Scope.JOB,
+        *("prlimit", "--as=unlimited", "COMMAND"),
+        undo=(step("Start the program without prlimit.", where="environment"),),
+    ),
+)
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     limit = machine.host.as_bytes
     memory = sum(gpu.memory_bytes or 0 for gpu in machine.gpus or () if not gpu.integrated)
@@ -57,6 +67,6 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         summary=f"The address-space limit ({limit >> 30} GiB) is below the GPUs' memory ({memory >> 30} GiB).",
         subject=Subject(kind="limit", id="address space"),
         evidence=evidence(machine, ("host.as_bytes", "gpus")),
-        remedies=(by_hand("Run `ulimit -v unlimited`, or ask the scheduler for more virtual memory.", Scope.JOB),),
+        remedies=REMEDIES,
         verify=("sh", "-c", "ulimit -v"),
     )

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Finding, Layer, Rule, Scope, Severity
-from doctor.rules.lib import run_line
 from doctor.rules.lib.arguments import Knowledge, Profile
-from doctor.rules.lib.flags_read import evaluated
+from doctor.rules.lib.flags_read import evaluated, unset_named
 
 RULE = Rule(
     id="env-value-misread",
@@ -46,9 +45,9 @@ https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
 https://rocm.docs.amd.com/en/latest/reference/env-variables.html
 """,
 )
+advice = unset_named
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding a variable; none from a pasted text, which doctor env reads with its lines."""
-    if not run_line.from_text(machine, "environment"):
-        yield from evaluated(machine, RULE.id)
+    return evaluated(machine, RULE.id)
