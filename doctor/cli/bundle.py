@@ -131,7 +131,7 @@ def scan(
     from doctor.report.key import own_names
     from doctor.system.live import LiveSystem
 
-    names = [name for _, name in own_names(LiveSystem({}))]
+    names = [name for _, name in own_names(LiveSystem())]
     bundle = open_bundle(path)
     more = by_detect_secrets(bundle)
     seen = [*(more or ()), *look(bundle, [*names, os.uname().nodename])]

@@ -31,7 +31,8 @@ _OF_DOCKER = {
     "--privileged": "write --with privileged; GPUs work without it",
     "--security-opt": "write --with seccomp-unconfined, or --engine-arg=--security-opt=VALUE",
     "--cap-add": "write --with ptrace or --with numa, or --engine-arg=--cap-add=NAME",
-    **dict.fromkeys(("--device", "--group-add"), "leave it out for GPUs; for others --engine-arg=--device=PATH"),
+    "--device": "leave it out for GPUs; for others --engine-arg=--device=PATH",
+    "--group-add": "leave it out for GPUs; for others --engine-arg=--group-add=GROUP",
     "--runtime": "leave it out, or write --by runtime",
 }
 """What people paste, and how it is said here."""

@@ -44,7 +44,7 @@ def lock(
     platform: str,
     folder: Path | None = None,
 ) -> WheelLock:
-    """`needs`: what is wanted beside the packages, as pip writes it. Raises InputError without uv, ToolError with uv's
+    """`needs`: further requirements, as pip writes it. Raises InputError without uv, ToolError with uv's
     last line where nothing resolves."""
     named = (*(asked(p) for p in packages), *needs)
     also = list(served_beside(packages))

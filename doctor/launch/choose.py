@@ -124,7 +124,7 @@ def choose(
         return _unseen(wanted, vendor)
     if elsewhere and not vendor and not _candidates(machine, None):
         raise InputError(
-            "no GPU is known on this machine; for another one say whose and how many: --vendor amd --gpus 0,1; "
+            "found no GPU on this machine; for another one pass its vendor and GPUs (--vendor amd --gpus 0,1); "
             "--gpus none goes without"
         )
     gpus = _of_vendor(machine, vendor)
@@ -161,7 +161,7 @@ def _unseen(wanted: str, vendor: str) -> Choice:
     """GPUs of a machine that is not this one: as many as there are numbers."""
     numbers = [word.strip() for word in wanted.split(",") if word.strip()]
     if not numbers or not all(_NUMBER.fullmatch(word) for word in numbers):
-        raise InputError(f"no GPU of {vendor} is known on this machine; for another one give --gpus 0,1,…")
+        raise InputError(f"found no {vendor.upper()} GPU on this machine; to plan for another one, pass --gpus 0,1,…")
     kind: Literal["amd", "nvidia"] = "amd" if vendor == "amd" else "nvidia"
     names = dict.fromkeys(str(int(word)) for word in numbers)
     return Choice(kind, tuple(Chosen(name, Gpu(key=f"#{name}", vendor=kind)) for name in names), False)
@@ -182,8 +182,8 @@ def _of_vendor(machine: Snapshot, vendor: str | None) -> Sequence[Gpu]:
     if len({g.vendor for g in gpus}) > 1:
         raise InputError("this machine has GPUs of AMD and of NVIDIA: say which with --vendor amd or --vendor nvidia")
     if not gpus:
-        of_it = f" of {vendor}" if vendor else ""
-        raise InputError(f"no GPU{of_it} is known on this machine; --gpus none runs without one")
+        whose = f"{vendor.upper()} " if vendor else ""
+        raise InputError(f"found no {whose}GPU on this machine; --gpus none starts the container without one")
     return gpus
 
 

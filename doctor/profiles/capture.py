@@ -74,7 +74,7 @@ def capture(machine: Snapshot, name: str, today: datetime.date, about: str | Non
     vendors = {g.vendor for g in gpus}
     if len(vendors) != 1:
         raise InputError(
-            "no GPU of AMD or NVIDIA is known here; a profile is captured on a node whose GPUs can be seen"
+            "found no AMD or NVIDIA GPU here; capture a profile on a node with GPUs"
             if not gpus
             else "GPUs of two vendors are here; a profile is for one"
         )

@@ -63,7 +63,7 @@ def rank(machine: Snapshot, base: Path | None = None, workload: str | None = Non
     gpus = considered(machine)
     if not gpus:
         known = machine.gpus is not None
-        return Ranking((), why="no GPU of AMD or NVIDIA is here" if known else "the GPUs of this machine are not known")
+        return Ranking((), why="found no AMD or NVIDIA GPU here" if known else "the GPUs of this machine are not known")
     found = sorted(
         (_candidate(name, what, machine, gpus, workload, base) for name, what in named(base).items()),
         key=lambda c: (not c.fits, c.place, c.name),

@@ -58,7 +58,8 @@ def own_names(system: System) -> Iterator[tuple[str, str]]:
     for path, patterns in _FILES.items():
         text = system.read_text(path, limit=1 << 20).value or ""
         yield from ((kind, name) for kind, pattern in patterns for name in re.findall(pattern, text))
-    yield from ((kind, os.environ[name]) for name, kind in _VARIABLES.items() if name in os.environ)
+    variables = system.environ().value or {}
+    yield from ((kind, variables[name]) for name, kind in _VARIABLES.items() if name in variables)
 
 
 def teach(redactor: Redactor, names: Iterable[tuple[str, str]]) -> None:
@@ -88,4 +89,4 @@ def local_key() -> bytes:
 def _local_names() -> tuple[tuple[str, str], ...]:
     from doctor.system.live import LiveSystem
 
-    return tuple(own_names(LiveSystem({})))
+    return tuple(own_names(LiveSystem()))

@@ -243,7 +243,7 @@ def test_numbers_will_do_for_a_machine_elsewhere() -> None:
     for wanted, vendor in (("all", "amd"), ("0", None)):
         with pytest.raises(InputError):
             choose(here, wanted, vendor, elsewhere=True)
-    with pytest.raises(InputError, match="no GPU of amd is known on this machine"):
+    with pytest.raises(InputError, match="found no AMD GPU on this machine"):
         choose(here, "0", "amd")
 
 

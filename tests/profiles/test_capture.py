@@ -63,7 +63,7 @@ def test_names_that_a_machine_gives_are_inert(tmp_path: Path) -> None:
 
 
 def test_a_machine_without_gpus_or_with_two_vendors() -> None:
-    with pytest.raises(InputError, match="no GPU of AMD or NVIDIA"):
+    with pytest.raises(InputError, match="found no AMD or NVIDIA GPU"):
         capture(machines.no_gpu_host(), "golden", TODAY)
     other = {f"gpus[0000:81:00.0].{k}": v for k, v in BOARDS["t4"]._asdict().items()}
     with pytest.raises(InputError, match="two vendors"):

@@ -91,7 +91,7 @@ def test_why_not_the_others() -> None:
 
 def test_an_unlisted_gpu_and_unknown_gpus() -> None:
     assert match(machine(NEIGHBOURS["l40"]), folder()) == (None, "no profile is for this hardware (NVIDIA L40)")
-    assert match(machine(BOARDS["t4"], 0, {"gpus": []}), folder()) == (None, "no GPU of AMD or NVIDIA is here")
+    assert match(machine(BOARDS["t4"], 0, {"gpus": []}), folder()) == (None, "found no AMD or NVIDIA GPU here")
     assert match(machine(BOARDS["t4"], 0), folder()) == (None, "the GPUs of this machine are not known")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Literal
 
 from doctor.flags.way.frame import LOCAL
 from doctor.flags.way.launchers import ASSIGNMENT, BASIC, Call, options, pass_on
@@ -159,26 +160,33 @@ _MPI_ONE_TEXT = """
 _MPI_ONE = frozenset(_MPI_ONE_TEXT.split())
 _MPI_TWO = frozenset(("--mca", "-mca", "--gmca", "-gmca", "--pmixmca", "--prtemca"))
 _OPENMPI_TEXT = """
--x --mca -mca --allow-run-as-root -allow-run-as-root --bind-to --map-by -hostfile --npernode -npernode --oversubscribe
---tag-output
+-x --mca -mca --allow-run-as-root -allow-run-as-root --npernode -npernode --oversubscribe --tag-output -H -N
+--report-bindings
 """
 _OPENMPI = frozenset(_OPENMPI_TEXT.split())
+"""Options that Hydra refuses. It takes -hostfile, --map-by and --bind-to too (mpiexec.hydra of impi-rt 2021.19)."""
 _HYDRA_TEXT = "-genv -genvall -genvlist -genvnone -env -envall -ppn -hosts -f -bootstrap -launcher -iface"
 _HYDRA = frozenset(_HYDRA_TEXT.split())
+"""Options that Open MPI refuses (mpirun 4.1.4)."""
 
 
-def _mpirun(call: Call) -> None:
-    """Open MPI: ranks on this host inherit, those on others get -x alone. Hydra (MPICH, Intel): all of them inherit."""
+def _mpirun(call: Call, whose: Literal["", "Open MPI", "MPICH or Intel MPI"] = "") -> None:
+    """Open MPI: ranks on this host inherit, those on others get -x alone. Hydra (MPICH, Intel): all of them inherit.
+    Where the options are of both, other hosts are followed with each."""
     if ":" in call.argv:  # several programs, each with its own options
         at = call.argv.index(":")
-        _mpirun(call._replace(argv=call.argv[:at]))
-        _mpirun(call._replace(argv=[call.argv[0], *call.argv[at + 1 :]]))
+        _mpirun(call._replace(argv=call.argv[:at]), whose)
+        _mpirun(call._replace(argv=[call.argv[0], *call.argv[at + 1 :]]), whose)
         return
     given, rest = _mpi_options(call.argv)
     names = [name for name, _ in given]
-    hydra = any(n in _HYDRA for n in names) or call.argv[0].endswith("hydra")
-    openmpi = any(n in _OPENMPI for n in names) and not hydra
+    hydra = whose == "MPICH or Intel MPI" or any(n in _HYDRA for n in names) or call.argv[0].endswith("hydra")
+    openmpi = not hydra and (whose == "Open MPI" or any(n in _OPENMPI for n in names) or _by_ppr(given))
     if not rest:
+        return
+    if not hydra and not openmpi and not all(h in LOCAL for h in _hosts(given)):
+        _mpirun(call, "Open MPI")
+        _mpirun(call, "MPICH or Intel MPI")
         return
     passed = [value for name, value in given if name == "-x"]
     hosts = _hosts(given)
@@ -189,7 +197,7 @@ def _mpirun(call: Call) -> None:
         local = _hydra(call, given)
     elif openmpi and hosts and any(h not in LOCAL for h in hosts):
         step = call.step(
-            "mpirun starts ranks on other hosts over ssh, and passes only the variables named with -x", "mpirun"
+            "Open MPI starts ranks on other hosts over ssh, and passes only the variables named with -x", "mpirun"
         )
         remote = call.sees.cleared(step, lambda n: n.startswith("OMPI_MCA_"))
         for value in passed:
@@ -200,8 +208,6 @@ def _mpirun(call: Call) -> None:
         elif call.run.scheduled:
             what = "mpirun starts ranks on other nodes through the scheduler, if it was built with support for it"
             remote = call.sees.unknown(call.step(what))
-    elif not openmpi and not all(h in LOCAL for h in hosts):
-        local = call.sees.unknown(call.step("the MPI implementation, and what it passes on, is not known"))
     for sees in filter(None, (local, remote)):
         for name in (
             ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK")
@@ -212,10 +218,15 @@ def _mpirun(call: Call) -> None:
                 sees.may_be(call.step("mpirun may set it"), name)
             else:
                 sees.put(name, HOLE, call.step("mpirun sets it"))
+    of = f"with {whose}: " if whose else ""
     if not remote or not hosts or any(h in LOCAL for h in hosts) or HOLE in "".join(hosts):
-        call.go_on(rest, local, "ranks on this host" if remote else "each rank of mpirun")
+        call.go_on(rest, local, f"{of}ranks on this host" if remote else f"{of}each rank of mpirun")
     if remote:
-        call.go_on(rest, remote, "ranks on other hosts")
+        call.go_on(rest, remote, f"{of}ranks on other hosts")
+
+
+def _by_ppr(given: list[tuple[str, str]]) -> bool:
+    return any(name.lstrip("-") == "map-by" and value.startswith("ppr:") for name, value in given)
 
 
 def _mpi_options(argv: list[str]) -> tuple[list[tuple[str, str]], list[str]]:

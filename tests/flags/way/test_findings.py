@@ -54,6 +54,22 @@ def test_what_is_not_known_is_not_raised(text: str) -> None:
 UNIT = "[Service]\nExecStart=/usr/bin/ollama serve\n"
 
 
+@each(
+    ("command", "rows"),
+    [
+        ("mpirun -H a,b", [("ranks on other hosts", None)]),  # which Hydra refuses
+        ("mpirun -hosts a,b", [("each rank of mpirun", "0")]),  # which Open MPI refuses
+        (
+            "mpirun -host a,b --map-by slot",
+            [("with Open MPI: ranks on other hosts", None), ("with MPICH or Intel MPI: each rank of mpirun", "0")],
+        ),
+    ],
+)
+def test_whose_mpirun_it_is(command: str, rows: list[tuple[str, str | None]]) -> None:
+    followed = follow("a.sh", f"export HSA_XNACK=0\n{command} -np 2 python t.py\n", "shell")
+    assert [(p.where, p.sees.of("HSA_XNACK")[0].text) for p in followed.processes] == rows
+
+
 def test_units() -> None:
     assert found("a.service", f"[Unit]\nEnvironment=HSA_XNACK=1\n{UNIT}") == ["2 unit-section"]
     assert found("a.service", f"{UNIT}Environment=export HSA_XNACK=0\n") == ["3 unit-assignment"]
