@@ -30,7 +30,7 @@ from doctor.triage.classifier import DATA, HEALTHY, features
 
 TEXTS = Path(__file__).parent / "data"
 SOFTNESS, REPORT_SOFTNESS = 2.0, 6.0
-KEPT = 90_000
+KEPT = 75_000
 """Weights of causes that are kept, of some 3 million."""
 KNOTS = 21
 FOLDS = 4
@@ -110,14 +110,14 @@ def pack(rows: Any, truth: Any, causes: Any, keys: Any, rarity: Any) -> tuple[by
     least = np.sort(worth, axis=None)[-KEPT]
     kept = worth >= least
     of_report = np.abs(asked.coef_[0]) * rarity
-    here = np.flatnonzero(kept.any(axis=1) | (of_report >= np.sort(of_report)[-20_000]))
+    here = np.flatnonzero(kept.any(axis=1) | (of_report >= np.sort(of_report)[-15_000]))
     scale, report_scale = np.abs(weights).max() / 127, np.abs(asked.coef_[0]).max() / 127
-    starts, of, packed = [0], [], []
+    sizes, of, packed = [], [], []
     for n in here:
         for cause in np.flatnonzero(kept[n]):
             of.append(int(cause))
             packed.append(round(weights[n, cause] / scale))
-        starts.append(len(of))
+        sizes.append(np.count_nonzero(kept[n]))
     tables = [
         [round(float(x), 3) for x in model.intercept_ * sharp],
         curve(top.ravel(), right.ravel()),
@@ -125,9 +125,9 @@ def pack(rows: Any, truth: Any, causes: Any, keys: Any, rarity: Any) -> tuple[by
     ]
     head = "|".join([",".join(causes), *(",".join(map(str, table)) for table in tables)])
     body = struct.pack("<IIfff", len(here), len(of), scale, report_scale, float(asked.intercept_[0]))
-    body += keys[here].astype("<u4").tobytes() + np.round(rarity[here] * 16).astype("u1").tobytes()
+    body += np.diff(keys[here], prepend=0).astype("<u2").tobytes() + np.round(rarity[here] * 16).astype("u1").tobytes()
     body += np.round(asked.coef_[0][here] / report_scale).astype("i1").tobytes()
-    body += np.array(starts, "<u4").tobytes() + np.array(of, "u1").tobytes() + np.array(packed, "i1").tobytes()
+    body += np.array(sizes, "u1").tobytes() + np.array(of, "u1").tobytes() + np.array(packed, "i1").tobytes()
     measured = {
         "top 1": float(right[sick, 0].mean()),
         "top 3": float(right[sick].any(axis=1).mean()),

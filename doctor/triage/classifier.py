@@ -52,7 +52,7 @@ def features(lines: Iterable[str]) -> set[int]:
 
 
 def _hash(text: str) -> int:
-    return zlib.crc32(text.encode())
+    return zlib.crc32(text.encode()) >> 10  # 22 bits: some 30,000 known features hardly meet, and pack small
 
 
 @lru_cache(8192)
@@ -92,13 +92,14 @@ class Classifier:
         self.bias, self.curve, self.report_curve = ([float(x) for x in table.split(",")] for table in tables)
         count, weights, self.scale, self.report_scale, self.report_bias = struct.unpack_from("<IIfff", rest)
         at = struct.calcsize("<IIfff")
-        self.keys, at = _array("I", rest, at, count)
+        steps, at = _array("H", rest, at, count)
         self.rarity, at = _array("B", rest, at, count)
         self.report, at = _array("b", rest, at, count)
-        self.starts, at = _array("I", rest, at, count + 1)
+        sizes, at = _array("B", rest, at, count)
+        self.starts = list(itertools.accumulate(sizes, initial=0))
         self.of, at = _array("B", rest, at, weights)
         self.weight, at = _array("b", rest, at, weights)
-        self.place = {key: n for n, key in enumerate(self.keys)}
+        self.place = {key: n for n, key in enumerate(itertools.accumulate(steps))}
 
     def guess(self, text: str) -> Guess:
         """Of a text."""
