@@ -1,9 +1,11 @@
 """Score `doctor triage` on people's own words: `python -m benchmarks.triage [FOLDER …]`.
 
 people.jsonl: 60 texts with a cause and 60 in which nothing is wrong, labelled before any program read them. Half a may
-be read; half b (an odd first byte of the name's SHA-256) is scored and never tuned to. FOLDER: more labelled texts, as
-`tickets/NAME.md` and `labels.json`. Prints for each set what is named, helped (named, or the first hint), first,
-accused, noise and quiet, and over all of them how often a hint of each confidence is right.
+be read; half b (an odd first byte of the name's SHA-256) is scored and never tuned to. quoting.jsonl: 57 texts that
+quote an error and report none (solved, release notes, pull requests, manuals, questions, source), and 40 reports with
+words of success or of the past. FOLDER: more labelled texts, as `tickets/NAME.md` and `labels.json`. Prints for each
+set what is named, helped (named, or the first hint), first, accused, noise and quiet, and over all of them how often a
+hint of each confidence is right.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from doctor.findings import Report, Severity
 from doctor.knowledge import Knowledge
 from doctor.triage.read import read_pasted
 
-OWN = Path(__file__).with_name("people.jsonl")
+HERE = Path(__file__).parent
 BINS = (0.1, 0.2, 0.4, 0.6, 0.8, 0.95, 1.01)
 LEAST = 30
 
@@ -78,8 +80,8 @@ class Score:
         )
 
 
-def own() -> Iterator[Labelled]:
-    for line in OWN.read_text("utf-8").splitlines():
+def own(name: str) -> Iterator[Labelled]:
+    for line in (HERE / name).read_text("utf-8").splitlines():
         row = json.loads(line)
         yield Labelled(row["name"], row["text"], set(row["cause"]), set(row["also"]), set(row["not"]))
 
@@ -120,7 +122,9 @@ def reliability(hints: list[tuple[float, bool]]) -> Iterator[str]:
 
 def main() -> int:
     kb = Knowledge()
-    sets: dict[str, list[Labelled]] = {f"people, half {half}": [o for o in own() if o.half == half] for half in "ab"}
+    people = list(own("people.jsonl"))
+    sets = {f"people, half {half}": [one for one in people if one.half == half] for half in "ab"}
+    sets["quoting"] = list(own("quoting.jsonl"))
     sets |= {path: list(folder(Path(path))) for path in sys.argv[1:]}
     hints: list[tuple[float, bool]] = []
     for name, texts in sets.items():
