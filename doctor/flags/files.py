@@ -91,6 +91,8 @@ def look(
         made = lint.findings(replace(whole, env=values), here)
         found += [_softened(f, kind) for f in made if (f.rule, f.subject.id, f.summary) not in known]
         env, places = {**env, **values}, {**places, **here}
+    computed = (row for row in rows if row.value is None and row.how == "set" and not described(row.name))
+    found += lint.misnamed({row.name: _place(row, source, lines) for row in computed}, whole)
     found += _of_the_way(source, text, kind, named)
     own = frozenset(_REFERENCE.findall(text))
     ranked = sorted((f for f in found if not _is_own(f, own)), key=lambda f: (f.severity.rank, _line(f)))

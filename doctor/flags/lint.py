@@ -62,6 +62,13 @@ def findings(situation: Situation, places: Mapping[str, str] | None = None) -> t
     return tuple(sorted(made, key=lambda f: (f.severity.rank, f.subject.id)))
 
 
+def misnamed(places: Mapping[str, str], situation: Situation) -> Iterator[Finding]:
+    """Names that nothing reads, of variables whose values are computed."""
+    for name in places:
+        for remark in _name(name, None, situation):
+            yield _finding([remark], situation, places)
+
+
 def remarks(situation: Situation) -> Iterator[Remark]:
     """All of them, several of one variable too."""
     for name, text in situation.env.items():
@@ -74,7 +81,7 @@ def remarks(situation: Situation) -> Iterator[Remark]:
             yield from _held(held, situation)
 
 
-def _name(name: str, text: str, situation: Situation) -> Iterator[Remark]:
+def _name(name: str, text: str | None, situation: Situation) -> Iterator[Remark]:
     """Names that nothing reads."""
     gone = spelling.no_longer_read(name, situation)
     near = None if gone else spelling.nearest(name)
@@ -88,7 +95,7 @@ def _name(name: str, text: str, situation: Situation) -> Iterator[Remark]:
         yield Remark(UNKNOWN, "info", name, sentence, "known names", "names of the stack", "Check its spelling.", text)
 
 
-def _unread(name: str, text: str, gone: spelling.Gone) -> Remark:
+def _unread(name: str, text: str | None, gone: spelling.Gone) -> Remark:
     sentence = "has no effect" if gone.sure else "may have no effect"
     grave = "warning" if gone.sure else "info"
     return Remark(UNKNOWN, grave, name, f"{sentence}: {gone.why}", "renames", gone.source, gone.cure, text)
@@ -162,7 +169,7 @@ def _finding(group: list[Remark], situation: Situation, places: Mapping[str, str
     shown = first.name if first.value is None else f"{first.name}={first.value[:60]}"
     subject = Subject(kind="variable", id=first.name)
     seen = [n for remark in group for n in (remark.name, *remark.others)]
-    lines = [_set(n, situation, places) for n in dict.fromkeys(seen) if n in situation.env]
+    lines = [_set(n, situation, places) for n in dict.fromkeys(seen) if n in situation.env or n in places]
     cures = dict.fromkeys(remark.fix[:400] for remark in specific or group)
     reasons = [Evidence(text=r.text[:600], source=r.source[:400]) for r in group if r is not first]
     return Finding(
@@ -178,4 +185,6 @@ def _finding(group: list[Remark], situation: Situation, places: Mapping[str, str
 
 
 def _set(name: str, situation: Situation, places: Mapping[str, str]) -> Evidence:
-    return Evidence(text=f"{name}={situation.env[name][:120]}", source=places.get(name, "environment"))
+    value = situation.env.get(name)
+    shown = name if value is None else f"{name}={value[:120]}"
+    return Evidence(text=shown, source=places.get(name, "environment"))

@@ -85,7 +85,15 @@ def _longer(mine: list[str], theirs: list[str]) -> bool:
     if len(mine) != len(theirs):
         return False
     differing = [sorted((a, b), key=len) for a, b in zip(mine, theirs, strict=True) if a != b]
-    return len(differing) == 1 and len(differing[0][0]) >= 5 and differing[0][1].startswith(differing[0][0])
+    return len(differing) == 1 and _shortens(*differing[0], least=3 if len(mine) > 2 else 5)
+
+
+def _shortens(short: str, word: str, least: int) -> bool:
+    """VER for VERSION; ATTN for ATTENTION, whose letters come in that order."""
+    if len(short) < least or short[0] != word[0]:
+        return False
+    letters = iter(word)
+    return word.startswith(short) or (short[-1] == word[-1] and all(letter in letters for letter in short))
 
 
 def _other_family(name: str) -> str | None:

@@ -24,6 +24,11 @@ def test_a_finding_has_the_column_of_its_variable() -> None:
     assert finding.evidence[0].source == "a.sh:1:14"
 
 
+def test_a_slip_in_a_name_counts_whatever_its_value_is() -> None:
+    script = "export MIOPEN_USER_DBPATH=/tmp/$USER\nexport MIOPEN_CUSTOM_CACHE_DIR=/tmp/$USER\npython a.py\n"
+    assert said(script, "a.sh") == [("warning", "a.sh:1 MIOPEN_USER_DBPATH")]
+
+
 def test_two_commands_are_not_one_environment() -> None:
     apart = "HIP_VISIBLE_DEVICES=0,1 python a.py\nROCR_VISIBLE_DEVICES=0 python b.py\n"
     assert said(apart, "run.sh") == []
