@@ -93,7 +93,7 @@ def _lines(one: Looked, *, verbose: bool) -> Iterator[str]:
 
 def _finding(finding: Finding, source: str) -> str:
     """`file:line:column: warning: what. What to do. [rule: ids]`, on one line."""
-    from doctor.cli.env_places import place
+    from doctor.flags.places import place
 
     found = place(finding)
     where = f"{found[0]}:{found[1]}:{found[2]}" if found else source

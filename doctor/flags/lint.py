@@ -188,3 +188,19 @@ def _set(name: str, situation: Situation, places: Mapping[str, str]) -> Evidence
     value = situation.env.get(name)
     shown = name if value is None else f"{name}={value[:120]}"
     return Evidence(text=shown, source=places.get(name, "environment"))
+
+
+def finding(
+    rule: str, severity: str, name: str, said: str, cure: str, what: str, evidence: tuple[Evidence, ...]
+) -> Finding:
+    """Of a variable; `what` is the id of the fault, which the evidence names too."""
+    subject = Subject(kind="variable", id=name)
+    return Finding(
+        rule=rule,
+        severity=Severity(severity),
+        summary=f"{said}."[:400],
+        subject=subject,
+        fingerprint=fingerprint(f"{rule} {what}", subject),
+        evidence=evidence,
+        remedies=(Remedy.by_hand(cure[:400]),),
+    )

@@ -84,11 +84,11 @@ def _longer(mine: list[str], theirs: list[str]) -> bool:
         return mine[-1].startswith(theirs[-1]) or len(mine) < len(theirs)
     if len(mine) != len(theirs):
         return False
-    differing = [sorted((a, b), key=len) for a, b in zip(mine, theirs, strict=True) if a != b]
-    return len(differing) == 1 and _shortens(*differing[0], least=3 if len(mine) > 2 else 5)
+    differing = [(a, b) for a, b in zip(mine, theirs, strict=True) if a != b]
+    return len(differing) == 1 and _shortens(*sorted(differing[0], key=len), least=3 if len(mine) > 2 else 5)
 
 
-def _shortens(short: str, word: str, least: int) -> bool:
+def _shortens(short: str, word: str, *, least: int) -> bool:
     """VER for VERSION; ATTN for ATTENTION, whose letters come in that order."""
     if len(short) < least or short[0] != word[0]:
         return False

@@ -31,16 +31,16 @@ def differs(grammar: str, text: str, said: str, unset: str) -> bool:
         return not (said.startswith("error") and reading.state == "fails")
     if reading.state == "ignored":
         return said != unset
-    if reading.value == text and table("flags/grammars")[grammar].get("other") == "fails":
-        return False  # it says what is refused, not what becomes of the rest
     made = value(said)
+    if isinstance(made, float):
+        fraction = grammars.read(grammar, "1.5")
+        return fraction is None or fraction.state != "taken"
+    if str(reading.value) == text and table("flags/grammars")[grammar].get("other") == "fails":
+        return False  # it says what is refused, not what becomes of the rest
     if isinstance(reading.value, bool) or isinstance(made, bool):
         return bool(made) is not bool(reading.value)
     if reading.value is None:  # misread: what it becomes is not said
         return str(made) == text
-    if isinstance(made, float):
-        fraction = grammars.read(grammar, "1.5")
-        return fraction is None or fraction.state != "taken" or float(str(reading.value)) != made
     return str(made) not in (str(reading.value), text)
 
 
