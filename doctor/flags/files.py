@@ -212,7 +212,7 @@ def _environments(rows: list[Assigned]) -> Iterator[_Held]:
         else:
             _take(row, scopes.setdefault(row.scope, dict(shared)) if row.scope else shared)
     yield shared
-    yield from ({**shared, **held} for held in scopes.values())
+    yield from scopes.values()
 
 
 def _take(row: Assigned, held: _Held) -> None:

@@ -28,7 +28,9 @@ _NEAR = 0.9
 """Of difflib: one wrong letter in ten."""
 _ALIKE = 0.7
 """Of difflib, for one word of a name: ENABLED is no slip of DISABLED."""
-_OWN = re.compile(r"(?:NVIDIA_(?:REQUIRE|PRODUCT|PYTORCH|BUILD|CUDA)|CUDA_(?:ARCH|VERSION)|TORCH_(?:VERSION|CUDA))\w*$")
+_OWN = re.compile(
+    r"(?:NVIDIA_(?:REQUIRE_|PRODUCT|PYTORCH|BUILD|CUDA)|CUDA_(?:ARCH|VERSION)|TORCH_(?:VERSION|CUDA))\w*$"
+)
 """Names that images give themselves."""
 
 
