@@ -257,8 +257,8 @@ def _dockerfile(text: str) -> Iterator[Assigned]:
 
 
 def _instructions(text: str) -> Iterator[tuple[int, str]]:
-    """The lines of FROM, ARG, ENV and RUN, each with those that continue it, and how many stand before. Comments and empty
-    lines within continue them too, as Docker reads them."""
+    """FROM, ARG, ENV and RUN with the lines that continue them, and how many stand before. Comments and empty lines
+    within continue them too, as Docker reads them."""
     held, first = "", 0
     for number, line in enumerate(text.split("\n")):
         nothing = not line.strip() or line.lstrip().startswith("#")
