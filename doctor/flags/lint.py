@@ -102,7 +102,8 @@ def _unread(name: str, text: str | None, gone: spelling.Gone) -> Remark:
 
 
 def _value(name: str, text: str, situation: Situation) -> Iterator[Remark]:
-    flag = described(name)[0]
+    flags = described(name)
+    flag = flags[-1] if situation.vendors == {"amd"} and flags[-1].get("grammar") else flags[0]
     gone = spelling.no_longer_read(name, situation)
     if gone:
         yield _unread(name, text, gone)
@@ -113,7 +114,7 @@ def _value(name: str, text: str, situation: Situation) -> Iterator[Remark]:
         return
     if not text and name.endswith("_VISIBLE_DEVICES") and "SLURM_JOB_ID" in situation.env:
         return  # how Slurm says that a step was given no GPU
-    grammar = grammar_of(name)
+    grammar = flag.get("grammar") or grammar_of(name)
     reading = grammars.read(grammar, text)
     if not text and (reading is None or reading.state == "ignored"):
         return
