@@ -6,6 +6,7 @@ import re
 
 from doctor.findings import Finding
 
+_ID = re.compile(r"[a-z0-9-]{2,60}")
 _PLACE = re.compile(r"(.{1,4000}?):(\d{1,7})(?::(\d{1,7}))?")
 
 
@@ -17,3 +18,8 @@ def place(finding: Finding) -> tuple[str, int, int] | None:
 def line(finding: Finding) -> int:
     """0 where it has none."""
     return (place(finding) or ("", 0))[1]
+
+
+def ids(finding: Finding) -> list[str]:
+    """What a fault of the file or of the way is called behind its rule: `secrets-in-env`, `sudo`."""
+    return [e.text for e in finding.evidence if _ID.fullmatch(e.text)]
