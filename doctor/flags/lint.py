@@ -103,7 +103,7 @@ def _unread(name: str, text: str | None, gone: spelling.Gone) -> Remark:
 
 def _value(name: str, text: str, situation: Situation) -> Iterator[Remark]:
     flags = described(name)
-    flag = flags[-1] if situation.vendors == {"amd"} and flags[-1].get("grammar") else flags[0]
+    flag = flags[-1] if situation.vendors == frozenset({"amd"}) and flags[-1].get("grammar") else flags[0]
     gone = spelling.no_longer_read(name, situation)
     if gone:
         yield _unread(name, text, gone)
