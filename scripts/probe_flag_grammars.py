@@ -44,8 +44,8 @@ def main(arguments: list[str]) -> int:
     asked.add_argument("--out", type=Path, default=OUT)
     options = asked.parse_args(arguments)
     names = sorted(table("flags/names"))
-    kept = (row for row in table("flags/witnesses").items() if str(row[1]["source"]).startswith("src "))
-    entries: dict[str, dict[str, object]] = dict(kept)  # from harnesses around lines of C++
+    kept = (row for row in table("flags/witnesses").items() if _stays(str(row[1]["source"])))
+    entries: dict[str, dict[str, object]] = dict(kept)
     for package, places in PACKAGES.items():
         said = json.dumps({"package": package, "places": places, "names": names})
         done = subprocess.run(
@@ -62,6 +62,11 @@ def main(arguments: list[str]) -> int:
     options.out.write_text(f'{{"schema":"doctor.flags/witnesses/1","entries":{{\n{lines}\n}}}}\n', "utf-8")
     sys.stdout.write(f"{len(entries)} flags\n")
     return 0
+
+
+def _stays(source: str) -> bool:
+    """From a harness around lines of C++, or of a source tree that is no package of the environment."""
+    return source.startswith("src ") or source.split()[1] not in PACKAGES
 
 
 def _tells(values: dict[str, str]) -> bool:

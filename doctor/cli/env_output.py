@@ -93,14 +93,12 @@ def _lines(one: Looked, *, verbose: bool) -> Iterator[str]:
 
 def _finding(finding: Finding, source: str) -> str:
     """`file:line:column: warning: what. What to do. [rule: ids]`, on one line."""
-    from doctor.cli.env_places import place
+    from doctor.flags.places import ids, place
 
     found = place(finding)
     where = f"{found[0]}:{found[1]}:{found[2]}" if found else source
-    texts = [e.text.partition(":")[0] for e in finding.evidence if e.text != finding.subject.id]
-    ids = [text for text in texts if "=" not in text]
     fixes = " ".join(remedy.title for remedy in finding.remedies[:2])
-    named = f"{finding.rule}: {', '.join(ids[:4])}" if ids else finding.rule
+    named = ": ".join((finding.rule, *ids(finding)[:1]))
     return f"{where}: {finding.severity.value}: {' '.join(f'{finding.summary} {fixes}'.split())} [{named}]"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -10,16 +9,9 @@ if TYPE_CHECKING:
     from doctor.findings import Finding
     from doctor.flags.files import Looked
 
-_PLACE = re.compile(r"(.{1,4000}?):(\d{1,7})(?::(\d{1,7}))?")
-
-
-def place(finding: Finding) -> tuple[str, int, int] | None:
-    """(file, line, column) that its first evidence names."""
-    found = _PLACE.fullmatch(finding.evidence[0].source) if finding.evidence else None
-    return (found[1], int(found[2]), int(found[3] or 1)) if found else None
-
 
 def sarif(looked: Sequence[Looked]) -> str:
+    from doctor.flags.places import place
     from doctor.report import in_files
 
     rows = []
@@ -31,6 +23,7 @@ def sarif(looked: Sequence[Looked]) -> str:
 
 
 def github(looked: Sequence[Looked]) -> str:
+    from doctor.flags.places import place
     from doctor.report.formats.github import annotation
 
     found = (f for one in looked for f in one.findings)

@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.facts.origin import State
-from doctor.findings import Evidence, Finding, Remedy, Severity, Subject, fingerprint
-from doctor.flags.lint import CONFLICT
+from doctor.findings import Evidence, Finding
+from doctor.flags.lint import CONFLICT, finding
 
 if TYPE_CHECKING:
     from doctor.system.base import System
@@ -68,7 +68,9 @@ def _preloads(system: System, env: Mapping[str, str]) -> Iterator[Finding]:
     for path in re.split(r"[:\s]+", env.get("LD_PRELOAD", ""))[:20]:
         if path.startswith("/") and "$" not in path and system.stat(path).state is State.ABSENT:
             said = f"LD_PRELOAD names {path[:120]}, which is not there: the loader warns and goes on without it"
-            yield finding("LD_PRELOAD", "warning", said, "Fix the path, or unset it.", "ld-preload-missing", "ld.so(8)")
+            yield _finding(
+                "LD_PRELOAD", "warning", said, "Fix the path, or unset it.", "ld-preload-missing", "ld.so(8)"
+            )
 
 
 def _plugins(system: System, env: Mapping[str, str]) -> Iterator[Finding]:
@@ -77,25 +79,15 @@ def _plugins(system: System, env: Mapping[str, str]) -> Iterator[Finding]:
         for path in env.get(name, "").split(",")[:8]:
             if path.startswith("/") and "$" not in path and system.stat(path.lstrip("/")).is_absent:
                 said = f"{name} names {path[:120]}, which is not there: NCCL goes on without it"
-                yield finding(name, "warning", said, "Fix the path, or unset it.", "nccl-plugin-foreign", path[:120])
+                yield _finding(name, "warning", said, "Fix the path, or unset it.", "nccl-plugin-foreign", path[:120])
 
 
 def _hidden(path: str, names: list[str]) -> Finding:
     shown = ", ".join(names[:6])
     said = f"/{path.lstrip('/')} sets {shown}, which the environment does not show"
-    return finding(names[0], "info", said, "Nothing, where it is meant.", "nccl-conf-hidden", f"/{path.lstrip('/')}")
+    return _finding(names[0], "info", said, "Nothing, where it is meant.", "nccl-conf-hidden", f"/{path.lstrip('/')}")
 
 
-def finding(name: str, severity: str, said: str, cure: str, what: str, source: str) -> Finding:
+def _finding(name: str, severity: str, said: str, cure: str, what: str, source: str) -> Finding:
     """Of a variable, by the id of an interaction."""
-    subject = Subject(kind="variable", id=name)
-    return Finding(
-        rule=CONFLICT,
-        severity=Severity(severity),
-        summary=f"{said}."[:400],
-        subject=subject,
-        fingerprint=fingerprint(f"{CONFLICT} {what}", subject),
-        evidence=(Evidence(text=what, source=source),),
-        remedies=(Remedy.by_hand(cure),),
-        source=source,
-    )
+    return finding(CONFLICT, severity, name, said, cure, what, (Evidence(text=what, source=source),))

@@ -130,8 +130,10 @@ def _atom_holds(atom: Atom, situation: Situation) -> bool | None:
 
 
 def _compared(atom: Atom, situation: Situation) -> bool:
-    mine, other = situation.env.get(atom.subject), situation.env.get(atom.value[1:])
-    return mine is not None and other is not None and _COMPARE[atom.test](mine, other)
+    texts = [situation.env[name] for name in (atom.subject, atom.value[1:]) if name in situation.env]
+    if len(texts) < 2 or atom.test in ("==", "!="):
+        return len(texts) > 1 and _COMPARE[atom.test](*texts)
+    return all(re.fullmatch(r"\d{1,9}", text) for text in texts) and _COMPARE[atom.test](*map(int, texts))
 
 
 def _variable(atom: Atom, name: str, text: str) -> bool:

@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 from doctor.errors import ParserError
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Evidence, Finding, Remedy, Severity, Subject, fingerprint
+from doctor.findings import Evidence, Finding, Severity
 from doctor.flags import ignored, launch, lint, spelling
 from doctor.flags.names import described
+from doctor.flags.places import line as line_of
 from doctor.flags.situation import Situation
 from doctor.parsers.container.assigned_yaml import MOST_NODES
 from doctor.parsers.text import assigned
@@ -91,9 +92,11 @@ def look(
         made = lint.findings(replace(whole, env=values), here)
         found += [_softened(f, kind) for f in made if (f.rule, f.subject.id, f.summary) not in known]
         env, places = {**env, **values}, {**places, **here}
+    computed = (row for row in rows if row.value is None and row.how == "set" and not described(row.name))
+    found += lint.misnamed({row.name: _place(row, source, lines) for row in computed}, whole)
     found += _of_the_way(source, text, kind, named)
     own = frozenset(_REFERENCE.findall(text))
-    ranked = sorted((f for f in found if not _is_own(f, own)), key=lambda f: (f.severity.rank, _line(f)))
+    ranked = sorted((f for f in found if not _is_own(f, own)), key=lambda f: (f.severity.rank, line_of(f)))
     ruled = ignored.judge(ranked, lines, source)
     return Looked(source, ruled.kept, replace(whole, env=env), places, (*_unread(every, source), *ruled.notes))
 
@@ -209,7 +212,7 @@ def _environments(rows: list[Assigned]) -> Iterator[_Held]:
         else:
             _take(row, scopes.setdefault(row.scope, dict(shared)) if row.scope else shared)
     yield shared
-    yield from ({**shared, **held} for held in scopes.values())
+    yield from scopes.values()
 
 
 def _take(row: Assigned, held: _Held) -> None:
@@ -222,11 +225,6 @@ def _take(row: Assigned, held: _Held) -> None:
 
 def _seen(machine: Snapshot, kind: str) -> Snapshot:
     return machine.model_copy(update={"packages": None}) if kind in _IN_CONTAINERS else machine
-
-
-def _line(finding: Finding) -> int:
-    found = re.search(r":(\d{1,7})(?::\d{1,7})?$", finding.evidence[0].source) if finding.evidence else None
-    return int(found[1]) if found else 0
 
 
 def _of_lines(rows: list[Assigned], source: str, text: str, lines: list[str]) -> Iterator[Finding]:
@@ -272,14 +270,6 @@ def _is_credential(value: str) -> bool:
 
 
 def _finding(row: Assigned, severity: str, problem: str, cure: str, where: str, what: str) -> Finding:
-    subject = Subject(kind="variable", id=row.name)
     shown = f"{row.name}={row.value[:60]}" if row.value is not None else row.name
-    return Finding(
-        rule=lint.MISREAD,
-        severity=Severity(severity),
-        summary=f"{shown} {problem}."[:400],
-        subject=subject,
-        fingerprint=fingerprint(f"{lint.MISREAD} {what}", subject),
-        evidence=(Evidence(text=shown, source=where), Evidence(text=what, source=where)),
-        remedies=(Remedy.by_hand(cure[:400]),),
-    )
+    evidence = (Evidence(text=shown, source=where), Evidence(text=what, source=where))
+    return lint.finding(lint.MISREAD, severity, row.name, f"{shown} {problem}", cure, what, evidence)

@@ -39,13 +39,10 @@ def _listed(row: Mapping[str, Any], text: str) -> Reading | None:
     if not row.get("words") and not row.get("pattern"):
         return None
     word = text.strip() if row.get("stripped") else text
-    cased = (
-        {w.casefold(): w for w in row.get("words", ())} if row.get("any_case") else {w: w for w in row.get("words", ())}
-    )
-    if word in cased or (row.get("any_case") and word.casefold() in cased):
-        return Reading(text, "taken")
-    if row.get("pattern") and re.fullmatch(row["pattern"], word, re.IGNORECASE if row.get("any_case") else 0):
-        return Reading(text, "taken")
+    fold = str.casefold if row.get("any_case") else str
+    fits = row.get("pattern") and re.fullmatch(row["pattern"], word, re.IGNORECASE if row.get("any_case") else 0)
+    if fits or fold(word) in map(fold, row.get("words", ())):
+        return Reading(int(text) if re.fullmatch(r"\s*[+-]?\d{1,18}\s*", text, re.ASCII) else text, "taken")
     if not text and row.get("empty") != "other":
         return Reading(None, "ignored", "is ignored: the default stays")
     return Reading(None, row["other"], row["on_invalid"])
@@ -151,36 +148,6 @@ def _clr_bool(text: str) -> Reading:
     return Reading(value, "misread" if surprises else "taken", f"reads as {'on' if value else 'off'}")
 
 
-def _python_int(text: str) -> int | None:
-    try:
-        return int(text)
-    except ValueError:
-        return None
-
-
-def _py_int(text: str) -> Reading:
-    value = _python_int(text)
-    return Reading(value, "taken") if value is not None else Reading(None, "fails", "int() raises ValueError")
-
-
-def _py_int_bool(text: str) -> Reading:
-    value = _python_int(text)
-    return Reading(bool(value), "taken") if value is not None else Reading(None, "fails", "int() raises ValueError")
-
-
-def _py_float(text: str) -> Reading:
-    try:
-        value = float(text)
-    except ValueError:
-        return Reading(None, "fails", "float() raises ValueError")
-    return Reading(int(value) if value.is_integer() else text, "taken")
-
-
-def _sglang_int(text: str) -> Reading:
-    value = _python_int(text)
-    return Reading(value, "taken") if value is not None else Reading(None, "ignored", "is ignored: the default stays")
-
-
 def _c10d_int(text: str) -> Reading:
     """std::stoi: leading decimal digits; none at all, or more than an int holds, raises."""
     value, whole = atoi(text)
@@ -196,10 +163,6 @@ _PARSERS: dict[str, Callable[[str], Reading]] = {
     "clr_int": _clr_int,
     "clr_bool": _clr_bool,
     "atoi": _clr_int,
-    "py_int": _py_int,
-    "py_int_bool": _py_int_bool,
-    "py_float": _py_float,
-    "sglang_int": _sglang_int,
     "c10d_int": _c10d_int,
     "visible_rocr": lists.visible_rocr,
     "visible_hip": lists.visible_hip,

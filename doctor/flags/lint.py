@@ -62,6 +62,13 @@ def findings(situation: Situation, places: Mapping[str, str] | None = None) -> t
     return tuple(sorted(made, key=lambda f: (f.severity.rank, f.subject.id)))
 
 
+def misnamed(places: Mapping[str, str], situation: Situation) -> Iterator[Finding]:
+    """Names that nothing reads, of variables whose values are computed."""
+    for name in places:
+        for remark in _name(name, None, situation):
+            yield _finding([remark], situation, places)
+
+
 def remarks(situation: Situation) -> Iterator[Remark]:
     """All of them, several of one variable too."""
     for name, text in situation.env.items():
@@ -74,7 +81,7 @@ def remarks(situation: Situation) -> Iterator[Remark]:
             yield from _held(held, situation)
 
 
-def _name(name: str, text: str, situation: Situation) -> Iterator[Remark]:
+def _name(name: str, text: str | None, situation: Situation) -> Iterator[Remark]:
     """Names that nothing reads."""
     gone = spelling.no_longer_read(name, situation)
     near = None if gone else spelling.nearest(name)
@@ -88,14 +95,15 @@ def _name(name: str, text: str, situation: Situation) -> Iterator[Remark]:
         yield Remark(UNKNOWN, "info", name, sentence, "known names", "names of the stack", "Check its spelling.", text)
 
 
-def _unread(name: str, text: str, gone: spelling.Gone) -> Remark:
+def _unread(name: str, text: str | None, gone: spelling.Gone) -> Remark:
     sentence = "has no effect" if gone.sure else "may have no effect"
     grave = "warning" if gone.sure else "info"
     return Remark(UNKNOWN, grave, name, f"{sentence}: {gone.why}", "renames", gone.source, gone.cure, text)
 
 
 def _value(name: str, text: str, situation: Situation) -> Iterator[Remark]:
-    flag = described(name)[0]
+    flags = described(name)
+    flag = flags[-1] if situation.vendors == frozenset({"amd"}) and flags[-1].get("grammar") else flags[0]
     gone = spelling.no_longer_read(name, situation)
     if gone:
         yield _unread(name, text, gone)
@@ -106,7 +114,7 @@ def _value(name: str, text: str, situation: Situation) -> Iterator[Remark]:
         return
     if not text and name.endswith("_VISIBLE_DEVICES") and "SLURM_JOB_ID" in situation.env:
         return  # how Slurm says that a step was given no GPU
-    grammar = grammar_of(name)
+    grammar = flag.get("grammar") or grammar_of(name)
     reading = grammars.read(grammar, text)
     if not text and (reading is None or reading.state == "ignored"):
         return
@@ -162,7 +170,7 @@ def _finding(group: list[Remark], situation: Situation, places: Mapping[str, str
     shown = first.name if first.value is None else f"{first.name}={first.value[:60]}"
     subject = Subject(kind="variable", id=first.name)
     seen = [n for remark in group for n in (remark.name, *remark.others)]
-    lines = [_set(n, situation, places) for n in dict.fromkeys(seen) if n in situation.env]
+    lines = [_set(n, situation, places) for n in dict.fromkeys(seen) if n in situation.env or n in places]
     cures = dict.fromkeys(remark.fix[:400] for remark in specific or group)
     reasons = [Evidence(text=r.text[:600], source=r.source[:400]) for r in group if r is not first]
     return Finding(
@@ -178,4 +186,22 @@ def _finding(group: list[Remark], situation: Situation, places: Mapping[str, str
 
 
 def _set(name: str, situation: Situation, places: Mapping[str, str]) -> Evidence:
-    return Evidence(text=f"{name}={situation.env[name][:120]}", source=places.get(name, "environment"))
+    value = situation.env.get(name)
+    shown = name if value is None else f"{name}={value[:120]}"
+    return Evidence(text=shown, source=places.get(name, "environment"))
+
+
+def finding(
+    rule: str, severity: str, name: str, said: str, cure: str, what: str, evidence: tuple[Evidence, ...]
+) -> Finding:
+    """Of a variable; `what` is the id of the fault, which the evidence names too."""
+    subject = Subject(kind="variable", id=name)
+    return Finding(
+        rule=rule,
+        severity=Severity(severity),
+        summary=f"{said}."[:400],
+        subject=subject,
+        fingerprint=fingerprint(f"{rule} {what}", subject),
+        evidence=evidence,
+        remedies=(Remedy.by_hand(cure[:400]),),
+    )

@@ -157,7 +157,7 @@ def _option_fault(name: str, value: str) -> str | None:
     if name == "roundup_power2_divisions" and value.isdigit() and (int(value[:9]) & (int(value[:9]) - 1)):
         return f"{name} is a power of two"
     if name == "backend" and value not in ("native", "cudaMallocAsync", "hipMallocAsync"):
-        return f"knows no backend {value[:30]!r}"
+        return "backend is native or cudaMallocAsync (hipMallocAsync on AMD)"
     return None
 
 

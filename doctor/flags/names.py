@@ -13,12 +13,12 @@ from doctor.knowledge.store import kept, table
 
 @kept
 def described(name: str) -> tuple[dict[str, Any], ...]:
-    """Its entries, one a component that reads it; () where it is not described."""
+    """Its entries, one a component that reads it, those that are AMD's alone last; () where it is not described."""
     row = table("flags/names").get(name)
     if row is None:
         return ()
     held = (flag for where in row["tables"] for flag in table(f"flags/{where}").values())
-    return tuple(flag for flag in held if flag["name"] == name)
+    return tuple(sorted((flag for flag in held if flag["name"] == name), key=lambda flag: flag["vendor"] == "amd"))
 
 
 def grammar_of(name: str) -> str | None:

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable
 
 from doctor.findings import Finding
+from doctor.flags.places import place
 
-_PLACE = re.compile(r":(\d{1,7}):\d{1,7}$")
 _WRITE = re.compile(r"Write ([A-Za-z_]\w{0,127})=(\S{1,200})\.")
 _USE = re.compile(r"Use ([A-Z][A-Z0-9_]{2,127})\.")
 _QUOTE = re.compile(r'Write value: ("[^"]{0,200}")\.')
@@ -22,9 +22,8 @@ def diff(source: str, text: str, findings: Iterable[Finding]) -> str:
     """Empty where nothing can be fixed so."""
     lines = text.splitlines()
     for finding in findings:
-        place = _PLACE.search(finding.evidence[0].source) if finding.evidence else None
-        number = int(place[1]) if place else 0
-        if 0 < number <= len(lines) and finding.evidence[0].source.startswith(f"{source}:"):
+        file, number, _ = place(finding) or ("", 0, 0)
+        if 0 < number <= len(lines) and file == source:
             lines[number - 1] = _mended(lines[number - 1], finding)
     before, after = text.splitlines(), lines
     made = difflib.unified_diff(before, after, f"a/{source}", f"b/{source}", lineterm="")

@@ -28,7 +28,9 @@ _NEAR = 0.9
 """Of difflib: one wrong letter in ten."""
 _ALIKE = 0.7
 """Of difflib, for one word of a name: ENABLED is no slip of DISABLED."""
-_OWN = re.compile(r"(?:NVIDIA_(?:REQUIRE|PRODUCT|PYTORCH|BUILD|CUDA)|CUDA_(?:ARCH|VERSION)|TORCH_(?:VERSION|CUDA))\w*$")
+_OWN = re.compile(
+    r"(?:NVIDIA_(?:REQUIRE_|PRODUCT|PYTORCH|BUILD|CUDA)|CUDA_(?:ARCH|VERSION)|TORCH_(?:VERSION|CUDA))\w*$"
+)
 """Names that images give themselves."""
 
 
@@ -84,8 +86,16 @@ def _longer(mine: list[str], theirs: list[str]) -> bool:
         return mine[-1].startswith(theirs[-1]) or len(mine) < len(theirs)
     if len(mine) != len(theirs):
         return False
-    differing = [sorted((a, b), key=len) for a, b in zip(mine, theirs, strict=True) if a != b]
-    return len(differing) == 1 and len(differing[0][0]) >= 5 and differing[0][1].startswith(differing[0][0])
+    differing = [(a, b) for a, b in zip(mine, theirs, strict=True) if a != b]
+    return len(differing) == 1 and _shortens(*sorted(differing[0], key=len), least=3 if len(mine) > 2 else 5)
+
+
+def _shortens(short: str, word: str, *, least: int) -> bool:
+    """VER for VERSION; ATTN for ATTENTION, whose letters come in that order."""
+    if len(short) < least or short[0] != word[0]:
+        return False
+    letters = iter(word)
+    return word.startswith(short) or (short[-1] == word[-1] and all(letter in letters for letter in short))
 
 
 def _other_family(name: str) -> str | None:

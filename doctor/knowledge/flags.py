@@ -67,8 +67,8 @@ class Grammar(Entry):
     """White space around it does not count."""
     other: str | None = None
     """What another text is: ignored, misread or fails."""
-    severity: Literal["error", "info", ""] = ""
-    """Where a text that is misread costs more, or less, than a warning says."""
+    severity: Literal["error", "warning", "info", ""] = ""
+    """Where a text that is not taken costs more, or less, than its state says."""
     empty: str | None = None
     """`other` where the empty text is one of those."""
 

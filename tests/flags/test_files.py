@@ -24,6 +24,20 @@ def test_a_finding_has_the_column_of_its_variable() -> None:
     assert finding.evidence[0].source == "a.sh:1:14"
 
 
+def test_a_slip_in_a_name_counts_whatever_its_value_is() -> None:
+    script = "export MIOPEN_USER_DBPATH=/tmp/$USER\nexport MIOPEN_CUSTOM_CACHE_DIR=/tmp/$USER\npython a.py\n"
+    assert said(script, "a.sh") == [("warning", "a.sh:1 MIOPEN_USER_DBPATH")]
+
+
+def test_what_a_run_line_sets_is_checked_and_ends_with_it() -> None:
+    text = "FROM x\nRUN --mount=type=cache \\\n    DS_BUILD_OPS={} pip install deepspeed\nRUN export NCCL_NET=IB\n"
+    assert said(text.format("yes"), "Dockerfile")[0] == ("error", "Dockerfile:3 DS_BUILD_OPS")
+    assert [name for _, name in said(text.format("1") + "ENV NCCL_IB_DISABLE=1\n", "Dockerfile")] == [
+        "Dockerfile:4 NCCL_NET",
+        "Dockerfile:5 NCCL_IB_DISABLE",
+    ]
+
+
 def test_two_commands_are_not_one_environment() -> None:
     apart = "HIP_VISIBLE_DEVICES=0,1 python a.py\nROCR_VISIBLE_DEVICES=0 python b.py\n"
     assert said(apart, "run.sh") == []

@@ -78,3 +78,10 @@ def test_healthy_environments_say_nothing() -> None:
 def test_slurm_says_no_gpu_with_an_empty_list() -> None:
     assert said("ROCR_VISIBLE_DEVICES= SLURM_JOB_ID=1") == []
     assert said("ROCR_VISIBLE_DEVICES=")[0][0] == "error"
+
+
+@pytest.mark.parametrize(("gpu", "reader"), [("", ""), (" gpu=H100", ""), (" gpu=MI300X", "(hip-clr)")])
+def test_a_list_of_gpus_is_read_as_the_vendor_at_hand_reads_it(gpu: str, reader: str) -> None:
+    """MIG's names are NVIDIA's; HIP ends the list there."""
+    found = [text for _, _, text in said(f"CUDA_VISIBLE_DEVICES=MIG-3f1a{gpu}") if " ends at " in text]
+    assert [text.endswith(f"{reader}.") for text in found] == ([True] if reader else [])

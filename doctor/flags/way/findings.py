@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from doctor.findings import Evidence, Finding, Remedy, Severity, Subject, fingerprint
+from doctor.findings import Evidence, Finding
 from doctor.flags import spelling
+from doctor.flags.lint import finding
 from doctor.flags.names import described
 from doctor.flags.way.frame import Followed
 from doctor.flags.way.model import Alt, Process, Step
@@ -76,17 +77,9 @@ class Lost(NamedTuple):
 
 def findings(found: Followed, text: str) -> Iterator[Finding]:
     for fault in faults(found, text):
-        subject = Subject(kind="variable", id=fault.name)
         places = [Evidence(text=problem, source=f"{step.file}:{step.line}:1") for step, problem in fault.shown]
-        yield Finding(
-            rule=RULE,
-            severity=Severity(fault.severity),
-            summary=fault.summary,
-            subject=subject,
-            fingerprint=fingerprint(f"{RULE} {fault.id}", subject),
-            evidence=(*places, Evidence(text=fault.id, source=places[0].source)),
-            remedies=(Remedy.by_hand(fault.cure),),
-        )
+        evidence = (*places, Evidence(text=fault.id, source=places[0].source))
+        yield finding(RULE, fault.severity, fault.name, fault.summary.rstrip("."), fault.cure, fault.id, evidence)
 
 
 def faults(found: Followed, text: str) -> Iterator[Fault]:

@@ -233,11 +233,15 @@ def _assigned(word: Word) -> Assigned:
 
 
 def _dockerfile(text: str) -> Iterator[Assigned]:
-    """ENV lines in both forms, with the defaults of ARG; FROM begins a stage. What a RUN line exports ends with it."""
+    """ENV lines in both forms, with the defaults of ARG; FROM begins a stage. What a RUN line sets ends with it."""
     if re.match(r"\s{0,9}#\s{0,3}escape\s{0,3}=\s{0,3}`", text):
         text = text.replace("\\", "\\\\").replace("`\n", "\\\n")
     args: dict[str, str] = {}
     for first, instruction in _instructions(text):
+        if run := re.match(r"(?i)\s{0,80}RUN\s(?:\s*--\S{1,400})*", instruction):
+            rows = _shell(" " * run.end() + instruction[run.end() :])
+            yield from (row._replace(line=row.line + first, scope=f"run {first} {row.scope}") for row in rows)
+            continue
         head, *words = (w._replace(line=w.line + first) for w in split(instruction))
         name = head.text.upper()
         if name == "FROM" and (named := [w.text for w in words if not w.text.startswith("--")]):
@@ -253,12 +257,12 @@ def _dockerfile(text: str) -> Iterator[Assigned]:
 
 
 def _instructions(text: str) -> Iterator[tuple[int, str]]:
-    """The lines of FROM, ARG and ENV, each with those that continue it, and how many stand before. Comments and empty
-    lines within continue them too, as Docker reads them."""
+    """FROM, ARG, ENV and RUN with the lines that continue them, and how many stand before. Comments and empty lines
+    within continue them too, as Docker reads them."""
     held, first = "", 0
     for number, line in enumerate(text.split("\n")):
         nothing = not line.strip() or line.lstrip().startswith("#")
-        if not held and not re.match(r"(?i)\s{0,80}(?:FROM|ARG|ENV)\s", line):
+        if not held and not re.match(r"(?i)\s{0,80}(?:FROM|ARG|ENV|RUN)\s", line):
             continue
         first = first if held else number
         held += "\\\n" if nothing else line.rstrip() + "\n" * line.rstrip().endswith("\\")

@@ -107,6 +107,7 @@ ENV = "# remark\nexport A=1 # why\nB = 'x y'\nC=\"1\" # z\nnot an assignment\n"
                 (5, "HSA_XNACK", "a b", "set"),
                 (7, "VLLM_USE_V1", "1", "set"),
                 (8, "MIOPEN_FIND_MODE", "3", "set"),
+                (9, "X", "1", "set"),
                 (10, "LD_LIBRARY_PATH", None, "set"),
             ],
         ),
