@@ -14,7 +14,7 @@ from doctor.rules.lib.arguments import Knowledge, Profile
 RULE = Rule(
     id="container-engine-no-gpu-support",
     severity=Severity.ERROR,
-    scope=Scope.HOST,
+    scope=Scope.CONTAINER,
     action=Action.RECONFIGURE,
     layer=Layer.CONTAINER,
     title="This container engine cannot use the host's GPUs.",
