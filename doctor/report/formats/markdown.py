@@ -87,7 +87,10 @@ def _lines(report: Report, data: dict[str, Any]) -> Iterator[str]:
     for number, finding in enumerate(problems[:_CAUSES]):
         if number:
             yield ""
-        yield from _cause(finding, errors, short=number > 0)
+        same = number and problems[0]["remedies"][:1] == finding["remedies"][:1]
+        yield from _cause(finding | ({"remedies": ()} if same else {}), errors, short=number > 0)
+        if same and finding["remedies"]:
+            yield "**Fix**: as above."
     if problems:
         return
     found = next((f["summary"] for f in top if f["scope"] == "hardware"), "")

@@ -16,7 +16,7 @@ from doctor.facts import Snapshot
 from doctor.findings import Step
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib.advice import writes
-from doctor.rules.lib.packages import READ_SUSE, host_family, install, kernel_headers
+from doctor.rules.lib.packages import READ_SUSE, family, host_family, install, kernel_headers
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -110,6 +110,20 @@ def lacking(machine: Snapshot, wanted: Wanted) -> str | None:
         return None
     newest = max(row.nvidia, key=lambda name: Dotted(name.partition("-")[0]).numbers)
     return f"{row.os[0].capitalize()} {row.version} itself carries {row.nvidia[newest] or newest}"
+
+
+def cuda_toolkit(machine: Snapshot, release: str) -> Iterator[Step]:
+    """A release of CUDA's toolkit beside the others, from NVIDIA's repository; `release` may be a placeholder."""
+    package, manager = f"cuda-toolkit-{release.replace('.', '-')}", family(machine)
+    if manager in (None, "pacman"):
+        archive = "https://developer.nvidia.com/cuda-toolkit-archive"
+        yield Step(text=f"Install the toolkit of CUDA {release} with NVIDIA's runfile installer: {archive}")
+        return
+    if not machine.container.inside:
+        yield from _repository(machine, distribution(machine))
+    if manager == "apt":
+        yield Step(text="Read the package lists.", command=("apt-get", "update"))
+    yield Step(text=f"Install {package} from NVIDIA's repository.", command=install(manager, package))
 
 
 def _repository(machine: Snapshot, row: Distribution | None) -> Iterator[Step]:

@@ -9,6 +9,7 @@ from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scop
 from doctor.rules.lib import gfx_override, python_files, run_line
 from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.error_texts import failing
+from doctor.rules.lib.hardware import named_gpu
 from doctor.rules.lib.integrated import is_integrated
 from doctor.rules.lib.torch_archs import made_for, no_wheel_serves, outside_cuda, runs, torch_serves
 from doctor.rules.lib.torch_install import install, run_kernel, solved
@@ -86,7 +87,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         first = next(g for g in gpus if g.arch == arch)
         yield Finding(
             summary=" ".join(("torch", *filter(None, (machine.torch.version or "")[:40].split())))
-            + f" has no code for {str(arch)[:20]} ({(first.name or first.key)[:40]}).",
+            + f" has no code for {named_gpu(first)}.",
             severity=Severity.INFO
             if _unseen(machine, vendor) or (served and _fails_elsewhere(machine))
             else Severity.WARNING
@@ -160,11 +161,10 @@ def _by_release(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     for arch, gpu in sorted(unserved.items(), key=str):
         yield Finding(
             summary=(
-                f"torch {(machine.torch.version or '')[:40]} {why[arch]} {str(arch)[:20]}"
+                f"torch {(machine.torch.version or '')[:40]} {why[arch]} {named_gpu(gpu)}."
                 if why[arch]
-                else f"No wheel of torch {(machine.torch.version or '')[:40]} has code for {str(arch)[:20]}"
-            )
-            + f" ({(gpu.name or gpu.key)[:40]}).",
+                else f"No wheel of torch {(machine.torch.version or '')[:40]} has code for {named_gpu(gpu)}."
+            ),
             severity=Severity.WARNING if run_line.from_text(machine, "torch.version") else Severity.ERROR,
             subject=Subject(kind="gpu", id=gpu.key),
             evidence=evidence(machine, ("torch.version", f"gpus[{gpu.key}].arch", f"gpus[{gpu.key}].name")),
