@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doctor.rules.profile import gpu_not_in_knowledge as rule
 from tests.rules import machines
-from tests.rules.driver.asked import found, told
+from tests.rules.driver.asked import told
 
 NAME = f"gpus[{machines.MI300X[0]}].pci_id"
 
