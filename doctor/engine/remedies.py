@@ -23,7 +23,11 @@ def offered(remedies: Iterable[Remedy], machine: Snapshot) -> Iterator[Remedy]:
     """Those that the facts leave, each with its undo and effect."""
     vendors = {gpu.vendor for gpu in machine.gpus or ()} & {"amd", "nvidia"}
     for remedy in remedies:
-        whole = completed(remedy, machine)
+        if machine.os.id == "windows" and not machine.host.wsl:
+            remedy = _for_windows(remedy)
+            if remedy is None:
+                continue
+        whole = completed(_in_words_of(machine, remedy), machine)
         if whole.vendor and vendors and whole.vendor not in vendors:
             continue
         if any(holds(need, machine) is False for need in whole.needs):
@@ -31,6 +35,38 @@ def offered(remedies: Iterable[Remedy], machine: Snapshot) -> Iterator[Remedy]:
         if whole.effect and all(holds(one, machine) is True for one in whole.effect):
             continue
         yield whole
+
+
+def _for_windows(remedy: Remedy) -> Remedy | None:
+    """With the programs of Windows; None where a step needs Linux."""
+    steps = []
+    for step in remedy.steps:
+        argv = step.command or ()
+        if argv[:1] == ("python3",):
+            argv = ("python", *argv[1:])
+        elif argv[:1] == ("env",):
+            argv = ()
+        if argv and argv[0] not in _ON_WINDOWS and not argv[0].lower().endswith("python.exe"):
+            return None
+        steps.append(step.model_copy(update={"command": argv or None}))
+    return remedy.model_copy(update={"steps": tuple(steps), "undo": remedy.undo if not remedy.root else ()})
+
+
+_ON_WINDOWS = ("python", "docker", "nvidia-smi", "wsl.exe", "doctor")
+
+
+def _in_words_of(machine: Snapshot, remedy: Remedy) -> Remedy:
+    """RHEL 7 and its kin install with yum."""
+    if machine.os.id not in ("rhel", "centos", "ol") or (machine.os.version or "").partition(".")[0] != "7":
+        return remedy
+    steps = (
+        s.model_copy(update={"command": ("yum", *s.command[1:])}) if (s.command or ())[:2] == _DNF else s
+        for s in remedy.steps
+    )
+    return remedy.model_copy(update={"steps": tuple(steps)})
+
+
+_DNF = ("dnf", "install")
 
 
 def completed(remedy: Remedy, machine: Snapshot) -> Remedy:

@@ -19,6 +19,7 @@ from doctor.findings import Finding, ProfileVerdict, Report, Severity
 from doctor.redaction.secrets import masked
 from doctor.report import details
 from doctor.report.words import (
+    best_guess,
     clean,
     cost,
     has_placeholder,
@@ -147,7 +148,7 @@ def _advice(finding: Finding) -> str:
 
 def _hints(report: Report) -> Iterator[str]:
     """One line a guess: beside the findings, never among them."""
-    for hint in report.hints[:1]:
+    if hint := best_guess(report):
         yield f"A guess ({sureness(hint.confidence)} confidence): {clean(hint.title)} Please add {hint.ask}."
 
 

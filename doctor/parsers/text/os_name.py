@@ -71,7 +71,10 @@ def os_facts(text: str) -> dict[str, str | bool]:
             continue
         facts["os.id"] = name
         facts["os.name"] = text if "," in text[: at + 1] else text.partition(",")[0]
-        if found := _VERSION.search(text, at + len(word)) or re.search(r"[RrVv](\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)", text):
+        glued = re.compile(r"\d{1,2}(?:\.\d{1,4})?(?![\w.-])").match(text, at + len(word))
+        if found := _VERSION.search(text, glued.start() if glued else at + len(word)) or re.search(
+            r"[RrVv](\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)", text
+        ):
             joined = name == "ubuntu" and re.fullmatch(r"(\d\d)(04|10)", found[1])  # people write 2204
             facts["os.version"] = f"{joined[1]}.{joined[2]}" if joined else found[1]
         break

@@ -11,9 +11,10 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from doctor.findings import Report
+from doctor.findings import Hint, Report
 from doctor.report.formats.json import as_data
-from doctor.report.words import clean, from_text, gpu_line, headline, reader_failures, sureness
+from doctor.report.words import best_guess, clean, from_text, gpu_line, headline, reader_failures, sureness
+from doctor.rules.lib.run_line import vendors_meant
 
 STREAMS = True
 FOR_OTHERS = True
@@ -94,8 +95,9 @@ def _lines(report: Report, data: dict[str, Any]) -> Iterator[str]:
     if problems:
         return
     found = next((f["summary"] for f in top if f["scope"] == "hardware"), "")
-    if report.hints and (report.snapshot.symptoms or report.reports_failure is not False):
-        yield from _guess(report, found)
+    hint = best_guess(report)
+    if hint and (report.snapshot.symptoms or report.reports_failure is not False):
+        yield from _guess(report, hint, found)
     elif from_text(report):
         yield from _nothing(report, found)
     else:
@@ -151,9 +153,8 @@ def _repeats(text: str, title: str) -> bool:
     return text.rstrip(".") == title.rstrip(".")
 
 
-def _guess(report: Report, found: str) -> Iterator[str]:
+def _guess(report: Report, hint: Hint, found: str) -> Iterator[str]:
     """Nothing was found, and the words are like those of texts with known causes."""
-    hint = report.hints[0]
     yield f"I found no known cause in this text. {_shown(report)}"
     if found:
         yield f"Worth knowing: {inert(found)}"
@@ -168,10 +169,12 @@ def _nothing(report: Report, found: str) -> Iterator[str]:
     yield f"I found no known cause in this text. {_shown(report)}"
     if found:
         yield f"Worth knowing: {inert(found)}"
-    vendors = {gpu.vendor for gpu in report.snapshot.gpus or ()}
+    vendors = vendors_meant(report.snapshot)
     driver = "`nvidia-smi`" if "nvidia" in vendors else "`rocminfo`" if "amd" in vendors else _TOOLS
     there = vendors == {"nvidia"} and report.snapshot.nvidia_driver.version is not None
-    output = "" if there else f" and the output of {driver}"
+    if there:
+        driver = "" if report.snapshot.torch.version else "`python -m torch.utils.collect_env`"
+    output = f" and the output of {driver}" if driver else ""
     yield f"Please add the full error message{output}, or attach `doctor bundle`."
 
 

@@ -61,6 +61,9 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     engine = (machine.container.engine_text or "").lower()
     if machine.os.id == "macos":
         return ()
+    if machine.os.id == "windows" or machine.host.wsl:
+        title = "Run the program without Docker, in Windows or in WSL: Docker on Windows passes on NVIDIA's GPUs only."
+        return (way(title, Scope.JOB),)
     if re.search(r"\bsnap\b", engine):
         steps = (
             step("Back up what you need; the snap's images and volumes are not moved.", "docker", "image", "ls"),

@@ -76,7 +76,8 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
 
 
 _BUILD_FAILED = ("nvidia-module-build-failed", "nvidia-dkms-build-failed", "nvidia-dkms-module-failed",
-                 "nvidia-installer-build-failed", "nvidia-installer-step-failed")  # fmt: skip
+                 "nvidia-installer-build-failed", "nvidia-installer-step-failed", "dkms-bad-exit",
+                 "dkms-bad-exit-status")  # fmt: skip
 """The module was compiled, and that failed: to compile it again changes nothing."""
 
 

@@ -29,11 +29,18 @@ if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
     from doctor.knowledge.overrides import Override
 
+WSL_LIST = "https://rocm.docs.amd.com/projects/radeon-ryzen/en/latest/docs/compatibility/compatibilityrad/wsl/wsl_compatibility.html"
 NAME = "HSA_OVERRIDE_GFX_VERSION"
 
 
 def remedies(machine: Snapshot, kb: Knowledge, gfx: str) -> tuple[Remedy, ...]:
     """Best first; never empty, so that each card gets an answer."""
+    if machine.os.id == "windows" and not machine.host.wsl:  # the override is one of Linux
+        title = f"Use a build of the program for Windows with code for {gfx[:20]}, or its Vulkan backend."
+        return (way(title, Scope.ENVIRONMENT, vendor="amd"),)
+    if machine.host.wsl:
+        title = "Compare the GPU with AMD's list for WSL; one that is not on it needs Linux itself, or Windows."
+        return (way(title, Scope.DRIVER, step(f"Read AMD's list: {WSL_LIST}"), vendor="amd"),)
     native = tuple(_native(machine, kb, gfx))
     own, override = () if native else tuple(_of_amd(machine, kb, gfx)), tuple(_override(machine, kb, gfx))
     by_rank = (*own, *override) if support_of(kb, gfx).is_listed_now else (*override, *own)
