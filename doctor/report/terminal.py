@@ -27,7 +27,6 @@ from doctor.report.words import (
     layer_signs,
     machine_line,
     reader_failures,
-    sureness,
 )
 
 _STYLES = {
@@ -149,7 +148,7 @@ def _advice(finding: Finding) -> str:
 def _hints(report: Report) -> Iterator[str]:
     """One line a guess: beside the findings, never among them."""
     if hint := best_guess(report):
-        yield f"A guess ({sureness(hint.confidence)} confidence): {clean(hint.title)} Please add {hint.ask}."
+        yield f"A guess (not sure): {clean(hint.title)} Please add {hint.ask}."
 
 
 def _finding(

@@ -145,17 +145,12 @@ def fix_lines(finding: Mapping[str, Any], most: int | None = None) -> list[str]:
 
 
 def best_guess(report: Report) -> Hint | None:
-    """The likeliest hint, where it is likely enough to be worth a reader's time: of those below 0.4 most were wrong."""
+    """The likeliest hint, if it is worth a reader's time: of hints from 0.8 on four of five were right, of those below
+    one of seven (`python -m benchmarks.triage`)."""
     return next((hint for hint in report.hints[:1] if hint.confidence >= _GUESS_FROM), None)
 
 
-_GUESS_FROM = 0.4
-
-
-def sureness(confidence: float) -> str:
-    """A hint's probability in a word. Of hints from 0.8 on 86 % were right; of those from 0.4 to 0.8 43 %, which is
-    less than they say (benchmarks/README.md)."""
-    return "high" if confidence >= 0.8 else "low"
+_GUESS_FROM = 0.8
 
 
 def reader_failures(machine: Snapshot) -> list[str]:

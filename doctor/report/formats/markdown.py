@@ -13,7 +13,7 @@ from typing import Any
 
 from doctor.findings import Hint, Report
 from doctor.report.formats.json import as_data
-from doctor.report.words import best_guess, clean, from_text, gpu_line, headline, reader_failures, sureness
+from doctor.report.words import best_guess, clean, from_text, gpu_line, headline, reader_failures
 from doctor.rules.lib.run_line import vendors_meant
 
 STREAMS = True
@@ -158,7 +158,7 @@ def _guess(report: Report, hint: Hint, found: str) -> Iterator[str]:
     yield f"I found no known cause in this text. {_shown(report)}"
     if found:
         yield f"Worth knowing: {inert(found)}"
-    yield f"My guess ({sureness(hint.confidence)} confidence): {inert(hint.title)}"
+    yield f"My guess (not sure): {inert(hint.title)}"
     yield f"Please add {hint.ask}."
 
 
