@@ -169,16 +169,23 @@ def _nothing(report: Report, found: str) -> Iterator[str]:
     yield f"I found no known cause in this text. {_shown(report)}"
     if found:
         yield f"Worth knowing: {inert(found)}"
-    vendors = vendors_meant(report.snapshot)
-    driver = "`nvidia-smi`" if "nvidia" in vendors else "`rocminfo`" if "amd" in vendors else _TOOLS
-    there = vendors == {"nvidia"} and report.snapshot.nvidia_driver.version is not None
-    if there:
-        driver = "" if report.snapshot.torch.version else "`python -m torch.utils.collect_env`"
-    output = f" and the output of {driver}" if driver else ""
-    yield f"Please add the full error message{output}, or attach `doctor bundle`."
+    machine = report.snapshot
+    vendors = vendors_meant(machine)
+    wanted = [] if machine.symptoms else ["the full error message"]
+    if vendors != {"nvidia"} or machine.nvidia_driver.version is None:
+        wanted.append(_OUTPUT["/".join(sorted(vendors))] if len(vendors) == 1 else _TOOLS)
+    elif not machine.torch.version:
+        wanted.append("the output of `python -m torch.utils.collect_env`")
+    elif not wanted:
+        wanted.append("the command that failed, and all that it printed")
+    yield f"Please add {' and '.join(wanted)}, or attach `doctor bundle`."
 
 
-_TOOLS = "`nvidia-smi` (NVIDIA) or `rocminfo` (AMD)"
+_OUTPUT = {
+    "nvidia": "the output of `nvidia-smi`",
+    "amd": "the output of `rocminfo`, `ls -ln /dev/kfd /dev/dri` and `id`",
+}
+_TOOLS = "the output of `nvidia-smi` (NVIDIA) or `rocminfo` (AMD)"
 
 
 def _shown(report: Report) -> str:

@@ -96,6 +96,8 @@ def effect_of(argv: Words) -> tuple[Expect, ...]:
         return tuple(_of_env(rest))
     if program == "sysctl" and words == ["kernel.numa_balancing=0"]:
         return (Expect(fact="host.numa_balancing", equals=0),)
+    if argv == ("systemctl", "reboot"):
+        return (Expect(fact="host.rebooted", equals=True),)
     if argv == ("systemctl", "enable", "--now", "nvidia-fabricmanager"):
         return (Expect(fact="nvidia_driver.fabric_manager.running", equals=True),)
     if argv == ("systemctl", "enable", "--now", "nvidia-imex"):

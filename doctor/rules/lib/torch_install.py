@@ -130,11 +130,15 @@ def install(machine: Snapshot, vendor: Literal["amd", "nvidia"], found: Solution
     title = f"Install {what} for {'CUDA' if vendor == 'nvidia' else 'ROCm'} ({tag}) in {where} environment."
     if same and kept != same:
         title = f"{title[:-1]}; no build of {same} is known to match."
+    risk = None if refuses_pip(machine) else REPLACES
+    if machine.container.image and machine.container.inside is None:  # of a text with a run line
+        title = f"In the container: {title[:1].lower()}{title[1:-1]}, or use a tag of the image for this GPU."
+        risk = "is lost when the container is recreated; a rebuilt image keeps it"
     return Remedy(
         title=title,
         scope=Scope.ENVIRONMENT,
         steps=install_torch(machine, tag, *names),
-        risk=None if refuses_pip(machine) else REPLACES,
+        risk=risk,
         keeps=(f"torch {same}",) if same and kept == same else (),
         effect=(Expect(fact="torch.version", equals=f"{kept}+{tag}"),) if kept else (),
         undo=undo_torch(machine),
