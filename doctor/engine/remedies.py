@@ -23,11 +23,10 @@ def offered(remedies: Iterable[Remedy], machine: Snapshot) -> Iterator[Remedy]:
     """Those that the facts leave, each with its undo and effect."""
     vendors = {gpu.vendor for gpu in machine.gpus or ()} & {"amd", "nvidia"}
     for remedy in remedies:
-        if machine.os.id == "windows" and not machine.host.wsl:
-            remedy = _for_windows(remedy)
-            if remedy is None:
-                continue
-        whole = completed(_in_words_of(machine, remedy), machine)
+        fit = _fitted(remedy, machine)
+        if fit is None:
+            continue
+        whole = completed(fit, machine)
         if whole.vendor and vendors and whole.vendor not in vendors:
             continue
         if any(holds(need, machine) is False for need in whole.needs):
@@ -37,36 +36,28 @@ def offered(remedies: Iterable[Remedy], machine: Snapshot) -> Iterator[Remedy]:
         yield whole
 
 
-def _for_windows(remedy: Remedy) -> Remedy | None:
-    """With the programs of Windows; None where a step needs Linux."""
+def _fitted(remedy: Remedy, machine: Snapshot) -> Remedy | None:
+    """In the words of this system: RHEL 7 and its kin install with yum; Windows has `python` and no `env`, and None is
+    left there of what needs Linux."""
+    system = machine.os
+    on_windows = system.id == "windows" and not machine.host.wsl
+    with_yum = system.id in ("rhel", "centos", "ol") and (system.version or "").partition(".")[0] == "7"
+    if not on_windows and not with_yum:
+        return remedy
     steps = []
     for step in remedy.steps:
         argv = step.command or ()
-        if argv[:1] == ("python3",):
-            argv = ("python", *argv[1:])
-        elif argv[:1] == ("env",):
-            argv = ()
-        if argv and argv[0] not in _ON_WINDOWS and not argv[0].lower().endswith("python.exe"):
-            return None
+        if with_yum and argv[:2] == ("dnf", "install"):
+            argv = ("yum", *argv[1:])
+        elif on_windows:
+            argv = ("python", *argv[1:]) if argv[:1] == ("python3",) else () if argv[:1] == ("env",) else argv
+            if argv and argv[0] not in _ON_WINDOWS and not argv[0].lower().endswith("python.exe"):
+                return None
         steps.append(step.model_copy(update={"command": argv or None}))
-    return remedy.model_copy(update={"steps": tuple(steps), "undo": remedy.undo if not remedy.root else ()})
-
-
-_ON_WINDOWS = ("python", "docker", "nvidia-smi", "wsl.exe", "doctor")
-
-
-def _in_words_of(machine: Snapshot, remedy: Remedy) -> Remedy:
-    """RHEL 7 and its kin install with yum."""
-    if machine.os.id not in ("rhel", "centos", "ol") or (machine.os.version or "").partition(".")[0] != "7":
-        return remedy
-    steps = (
-        s.model_copy(update={"command": ("yum", *s.command[1:])}) if (s.command or ())[:2] == _DNF else s
-        for s in remedy.steps
-    )
     return remedy.model_copy(update={"steps": tuple(steps)})
 
 
-_DNF = ("dnf", "install")
+_ON_WINDOWS = ("python", "docker", "nvidia-smi", "wsl.exe", "doctor")
 
 
 def completed(remedy: Remedy, machine: Snapshot) -> Remedy:

@@ -5,28 +5,20 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from doctor.knowledge.overrides import Override, override_of
+from doctor.knowledge.overrides import Override, override_of, rows
 from doctor.knowledge.store import table
 from doctor.versions import Dotted
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
     from doctor.knowledge.frameworks import DeviceWheels
 
-_FILE = Path(__file__).parent / "data" / "gfx_support.toml"
 Tier = Literal["official", "dropped", "wheels", "device-wheels", "distribution", "unofficial", "none"]
 """The best way for a target: AMD lists it (or did once); PyTorch's wheels have its code; AMD's own wheels have it; a
 distribution builds for it; it can run the code of a relative; none of these."""
@@ -108,7 +100,7 @@ def _cited(row: Builder | DeviceWheels | Override) -> str:
 @cache
 def builders() -> tuple[Builder, ...]:
     """Every row of the file."""
-    return tuple(Builder.model_validate(row) for row in tomllib.loads(_FILE.read_text(encoding="utf-8"))["builder"])
+    return tuple(map(Builder.model_validate, rows("gfx_support", "builder")))
 
 
 def support_of(kb: Knowledge, gfx: str) -> Support:

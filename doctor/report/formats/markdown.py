@@ -133,7 +133,9 @@ def _fix(remedy: dict[str, Any]) -> Iterator[str]:
     yield f"**Fix** ({', '.join(notes)}): {inert(remedy['title'])}"
     steps = remedy["steps"]
     if any(step["command"] for step in steps):
-        yield from _fence("\n".join(clean(line) for step in steps for line in _step(step, remedy["title"])))
+        text = "\n".join(clean(line) for step in steps for line in _step(step, remedy["title"]))
+        ticks = "`" * max(3, _longest_run(text) + 1)
+        yield from (f"{ticks}sh", text, ticks)
     else:
         yield from (f"- {inert(step['text'])}" for step in steps if not _repeats(step["text"], remedy["title"]))
     if remedy["risk"]:
@@ -203,11 +205,6 @@ def _shown(report: Report) -> str:
         return "It names no GPU, driver or torch."
     but = f", but {' and '.join(lacks)}" if lacks else ""
     return f"It shows {inert(', '.join(shown))}{but}."
-
-
-def _fence(text: str) -> Iterator[str]:
-    ticks = "`" * max(3, _longest_run(text) + 1)
-    yield from (f"{ticks}sh", text, ticks)
 
 
 def _place(source: str) -> str:

@@ -1,5 +1,3 @@
-"""The CDI spec is missing, or was generated for another driver."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""This container engine cannot use the host's GPUs."""
-
 from __future__ import annotations
 
 import re

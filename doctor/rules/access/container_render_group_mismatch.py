@@ -1,5 +1,3 @@
-"""Inside a container: the node is there, a group owns it by number, and that number is not among this account's."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

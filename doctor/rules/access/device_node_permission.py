@@ -1,5 +1,3 @@
-"""The node of a GPU is there, on a host, and this account may not open it."""
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
@@ -71,7 +69,6 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding for each group that owns refused nodes."""
     if (machine.container.inside and "nvidia" not in run_line.vendors_meant(machine)) or run_line.passes_amd(machine):
         yield from _inside(machine)
         return

@@ -1,5 +1,3 @@
-"""WSL without its way to the GPU."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""The installed ROCm does not support this GPU."""
-
 from __future__ import annotations
 
 import re
@@ -116,7 +114,6 @@ github.com/ROCm/ROCm/issues/1695, as of 2022-03."""
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding for each gfx target that no installed ROCm supports."""
     if machine.torch.available and machine.symptom(*_STARTS_AND_DIES) is None:
         return
     # Distributions build their own ROCm for more GPUs than AMD lists.

@@ -1,5 +1,3 @@
-"""The loaded NVIDIA kernel module and the user-space driver libraries are of different versions."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""An NVIDIA GPU is on the bus and the NVIDIA kernel module does not drive it."""
-
 from __future__ import annotations
 
 import re

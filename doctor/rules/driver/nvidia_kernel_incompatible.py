@@ -1,5 +1,3 @@
-"""The NVIDIA driver does not build for this Linux kernel, or the kernel refuses it."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

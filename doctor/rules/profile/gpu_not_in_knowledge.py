@@ -1,5 +1,3 @@
-"""This GPU is not in the knowledge base."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -64,7 +62,6 @@ REMEDIES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding a PCI id."""
     seen = set()
     for gpu in machine.gpus or ():
         if not gpu.pci_id or gpu.vendor not in ("nvidia", "amd") or gpu.pci_id in seen:

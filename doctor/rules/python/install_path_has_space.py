@@ -1,5 +1,3 @@
-"""The environment's path contains a space."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""torch has no code for this GPU's architecture."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -72,7 +70,6 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding for each architecture that torch has no code for."""
     yield from python_files.torch_ptx(machine, kb)
     vendor, archs = made_for(machine, kb)
     gpus = [g for g in machine.of_vendor(vendor or "-") if g.arch]

@@ -1,5 +1,3 @@
-"""vLLM was built for another torch, CUDA, ROCm or GPU."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""A compiler, converter, profiler or CUDA's libraries have no support for this GPU."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -63,7 +61,6 @@ def _install(machine: Snapshot, title: str, cuda: str | None) -> Remedy:
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding a tool and GPU architecture."""
     for found in unserved(machine, kb):
         yield Finding(
             summary=found.text[:240],

@@ -1,5 +1,3 @@
-"""A vendor tool and the kernel's files disagree."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
