@@ -236,6 +236,8 @@ def _remedies(machine: Snapshot, gid: int | None, group: str | None) -> tuple[Re
     """In a container by its options, never on the host; on a host by the account's groups or the node's udev rule."""
     if machine.container.inside or machine.container.engine == "kubernetes":
         return (container_advice.with_group(machine, gid),)
+    if gid == container_advice.UNMAPPED or group in ("nogroup", "nobody"):  # seen from a user namespace
+        return (container_advice.with_group(machine, None, mapped=False),)
     if gid == 0 or group == "root":
         return (_udev(),)
     if group and group in (machine.account.member_of or ()):
