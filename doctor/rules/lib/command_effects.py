@@ -196,6 +196,8 @@ def _dnf(rest: Words, _machine: Snapshot) -> Words | str:
         return ("dnf", "module", "reset", "--assumeyes", rest[-1].partition(":")[0])
     if rest[:2] == ("module", "reset"):
         return "Enable the old stream again; `dnf module list --enabled` shows it before this step."
+    if rest[:1] == ("upgrade",):
+        return "Undo the transaction: `dnf history list` shows its number for `dnf history undo`."
     if rest[:1] == ("config-manager",):
         name = rest[-1].rpartition("/")[2]
         return ("rm", f"/etc/yum.repos.d/{name}")

@@ -3,7 +3,7 @@
 A distribution's own package is named only where the table has the branch, and a version is promised only where it was
 looked up. Else NVIDIA's repository is added first, and held on the branch by the distribution's own means
 (docs.nvidia.com/datacenter/tesla/driver-installation-guide, kernel-modules and version-locking, 620 edition, 2026-11;
-SUSE: sndirsch.github.io/nvidia, 2026-02).
+SUSE: sndirsch.github.io/nvidia, 2026-02; dnf-plugins-core.readthedocs.io and dnf5.readthedocs.io, 2026-11).
 """
 
 from __future__ import annotations
@@ -185,6 +185,11 @@ def _dnf(machine: Snapshot, row: Distribution | None, wanted: Wanted) -> Iterato
             text=f"Select branch {branch}; {newest}.", command=("dnf", "module", "enable", "--assumeyes", stream)
         )
     else:
+        if (
+            Dotted(machine.nvidia_driver.version or "").series(1) == branch
+        ):  # a lock takes the version that is installed
+            upgrade = ("dnf", "upgrade", "--assumeyes", f"*nvidia*{branch}*")
+            yield Step(text=f"Upgrade to the newest driver of branch {branch}.", command=upgrade)
         add = ("add",) if machine.os.id == "fedora" else ()
         if not add:
             plugin = install("dnf", "python3-dnf-plugin-versionlock")
