@@ -126,6 +126,7 @@ def test_hints_in_json_are_three_at_most_each_with_what_to_send() -> None:
 
 MISMATCH = "$ nvidia-smi\nFailed to initialize NVML: Driver/library version mismatch\n\n"
 UNLIKE = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"
+TABLE = "| NVIDIA-SMI 515.48.07    Driver Version: 515.48.07    CUDA Version: 11.7     |\n"
 BUILD = "Error! Bad return status for module build on kernel: 5.14.0-503.22.1.el9_5.x86_64 (x86_64)\n"
 SM_120 = (
     "NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch installation.\n"
@@ -139,6 +140,7 @@ SM_120 = (
         (f"{MISMATCH}Tried rebooting the system, but still doesn't work.", "dkms autoinstall", "Reboot the host"),
         (f"{MISMATCH}Rebooting fixes it until the next update.", "Reboot the host", "dkms autoinstall"),
         (f"{MISMATCH}I have not rebooted yet.", "Reboot the host", "dkms autoinstall"),
+        (f"[root@h ~]# nvidia-smi\n{TABLE}me@pod:/$ nvidia-smi\n{MISMATCH[13:]}", "Recreate the container", "Reboot"),
         (f"{UNLIKE}Ubuntu 24.04, all was fine yesterday", "add `lspci -nnk -d 10de:`", "add `nvidia-smi`"),
         (f"Autoinstall of module nvidia/570.86.15 for kernel 5.14.0\n{BUILD}", "Upgrade the NVIDIA driver", "amdgpu"),
         (f"the rocky image fails with Nvidia 570\n{BUILD}", "", "RX 570"),

@@ -62,8 +62,9 @@ https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html (NVML_ERROR
 
 
 def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
-    """Inside a container its libraries are the wrong ones; on a host the module is."""
-    if commands.in_container(machine):
+    """Inside a container its libraries are the wrong ones; on a host the module is. Where a text shows that nvidia-smi
+    answers as well, it answers on the host."""
+    if commands.in_container(machine) or run_line.from_text(machine, "nvidia_driver.cuda_version"):
         restart = "Recreate the container, so that it gets the libraries of the host's driver."
         remove = "Remove the image's own driver libraries (libcuda, libnvidia-*)."
         rebuild = ways.step("Remove the packages that bring them from the image, and rebuild it.", where="container")
