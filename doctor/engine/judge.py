@@ -62,7 +62,8 @@ def judge(
         machine = machine.model_copy(update={"symptoms": (*machine.symptoms, *symptoms)})
     profile = profile.for_machine(machine) if profile else None
     asked = registry.checks() if checks is None else checks
-    asked = [c for c in asked if _asked_for(c.rule, only, skip)] if only or skip else list(asked)
+    tags = ((c, {c.rule.id, *c.rule.tags}) for c in asked)
+    asked = [c for c, names in tags if (not only or names & set(only)) and not names & set(skip)]
     rules = {c.rule.id: c.rule for c in asked}
     symptoms_of = pointed(machine, kb)
     known, why_not, lacks = known_of(asked, machine, profile), Reasons(machine), lacks_parts(machine)
@@ -164,11 +165,6 @@ def _absent_vendors(machine: Snapshot) -> set[str]:
     there = {g.vendor for g in machine.gpus or ()}
     ids = {d.vendor_id for d in machine.pci or () if d.kind in ("gpu", "accelerator")}
     return {vendor for vendor, known in _VENDORS.items() if vendor not in there and not ids & set(known)}
-
-
-def _asked_for(rule: Rule, only: Sequence[str], skip: Sequence[str]) -> bool:
-    names = {rule.id, *rule.tags}
-    return (not only or bool(names & set(only))) and not names & set(skip)
 
 
 def _profiled(

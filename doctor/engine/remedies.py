@@ -23,7 +23,10 @@ def offered(remedies: Iterable[Remedy], machine: Snapshot) -> Iterator[Remedy]:
     """Those that the facts leave, each with its undo and effect."""
     vendors = {gpu.vendor for gpu in machine.gpus or ()} & {"amd", "nvidia"}
     for remedy in remedies:
-        whole = completed(remedy, machine)
+        fit = _fitted(remedy, machine)
+        if fit is None:
+            continue
+        whole = completed(fit, machine)
         if whole.vendor and vendors and whole.vendor not in vendors:
             continue
         if any(holds(need, machine) is False for need in whole.needs):
@@ -31,6 +34,30 @@ def offered(remedies: Iterable[Remedy], machine: Snapshot) -> Iterator[Remedy]:
         if whole.effect and all(holds(one, machine) is True for one in whole.effect):
             continue
         yield whole
+
+
+def _fitted(remedy: Remedy, machine: Snapshot) -> Remedy | None:
+    """In the words of this system: RHEL 7 and its kin install with yum; Windows has `python` and no `env`, and None is
+    left there of what needs Linux."""
+    system = machine.os
+    on_windows = system.id == "windows" and not machine.host.wsl
+    with_yum = system.id in ("rhel", "centos", "ol") and (system.version or "").partition(".")[0] == "7"
+    if not on_windows and not with_yum:
+        return remedy
+    steps = []
+    for step in remedy.steps:
+        argv = step.command or ()
+        if with_yum and argv[:2] == ("dnf", "install"):
+            argv = ("yum", *argv[1:])
+        elif on_windows:
+            argv = ("python", *argv[1:]) if argv[:1] == ("python3",) else () if argv[:1] == ("env",) else argv
+            if argv and argv[0] not in _ON_WINDOWS and not argv[0].lower().endswith("python.exe"):
+                return None
+        steps.append(step.model_copy(update={"command": argv or None}))
+    return remedy.model_copy(update={"steps": tuple(steps)})
+
+
+_ON_WINDOWS = ("python", "docker", "nvidia-smi", "wsl.exe", "doctor")
 
 
 def completed(remedy: Remedy, machine: Snapshot) -> Remedy:

@@ -1,43 +1,35 @@
-"""Who supports an AMD target: AMD's list, PyTorch's wheels, TheRock, distributions, an unofficial override.
+"""Who supports an AMD target: AMD's list, PyTorch's wheels, AMD's own, distributions, an unofficial override.
 
 `doctor check` and `doctor solve` answer for every card from here.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from doctor.knowledge.overrides import Override, override_of
+from doctor.knowledge.overrides import Override, override_of, rows
 from doctor.knowledge.store import table
 from doctor.versions import Dotted
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
+    from doctor.knowledge.frameworks import DeviceWheels
 
-_FILE = Path(__file__).parent / "data" / "gfx_support.toml"
-Tier = Literal["official", "dropped", "wheels", "therock", "distribution", "unofficial", "none"]
-"""The best way for a target: AMD lists it (or did once); PyTorch's wheels have its code; nightly builds have it; a
+Tier = Literal["official", "dropped", "wheels", "device-wheels", "distribution", "unofficial", "none"]
+"""The best way for a target: AMD lists it (or did once); PyTorch's wheels have its code; AMD's own wheels have it; a
 distribution builds for it; it can run the code of a relative; none of these."""
 
 
 class Builder(BaseModel):
-    """Whoever builds for targets that AMD does not list."""
+    """A distribution that builds for targets that AMD does not list."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     name: str
-    component: Literal["therock", "distribution"]
     gfx: tuple[str, ...]
     source: str
     as_of: str
@@ -52,6 +44,7 @@ class Support(NamedTuple):
     rocm: tuple[str, str] | None
     is_listed_now: bool
     torch: tuple[str, str] | None
+    own: DeviceWheels | None
     builders: tuple[Builder, ...]
     override: Override | None
     since: str
@@ -59,16 +52,15 @@ class Support(NamedTuple):
 
     @property
     def tier(self) -> Tier:
-        components = [builder.component for builder in self.builders]
         if self.is_listed_now:
             return "official"
         if self.torch:
             return "wheels"
         if self.override and self.override.value:
             return "unofficial"
-        if "therock" in components:
-            return "therock"
-        if "distribution" in components:
+        if self.own:
+            return "device-wheels"
+        if self.builders:
             return "distribution"
         return "dropped" if self.rocm else "none"
 
@@ -86,22 +78,29 @@ class Support(NamedTuple):
             yield f"PyTorch: torch {self.torch[0]}+{self.torch[1]} has code for it", "torch_builds"
         else:
             yield "PyTorch: no wheel on its index has code for it", "torch_builds"
+        if self.own:
+            whose = "AMD's release" if self.own.channel == "release" else "TheRock's nightly"
+            yield f"{whose} wheels: {self.own.pins.get('torch') or 'torch'} has code for it", _cited(self.own)
         for builder in self.builders:
             unsure = "" if builder.verified else " (unverified)"
-            yield f"{builder.name}: built for it{unsure}", f"{builder.source} ({builder.as_of})"
+            yield f"{builder.name}: built for it{unsure}", _cited(builder)
         if self.override and self.override.value:
             override = (
                 f"Unofficial: HSA_OVERRIDE_GFX_VERSION={self.override.value} runs the code of {self.override.target}"
             )
-            yield f"{override}; {self.override.risk}", f"{self.override.source} ({self.override.as_of})"
+            yield f"{override}; {self.override.risk}", _cited(self.override)
         elif self.override:
-            yield f"No override works: {self.override.risk}", f"{self.override.source} ({self.override.as_of})"
+            yield f"No override works: {self.override.risk}", _cited(self.override)
+
+
+def _cited(row: Builder | DeviceWheels | Override) -> str:
+    return f"{row.source} ({row.as_of})"
 
 
 @cache
 def builders() -> tuple[Builder, ...]:
     """Every row of the file."""
-    return tuple(Builder.model_validate(row) for row in tomllib.loads(_FILE.read_text(encoding="utf-8"))["builder"])
+    return tuple(map(Builder.model_validate, rows("gfx_support", "builder")))
 
 
 def support_of(kb: Knowledge, gfx: str) -> Support:
@@ -114,6 +113,7 @@ def support_of(kb: Knowledge, gfx: str) -> Support:
         listed,
         listed is not None and listed[1] == known[-1],
         wheel_of(kb, plain),
+        next((row for row in kb.device_wheels() if plain in row.gpus), None),
         tuple(builder for builder in builders() if plain in builder.gfx),
         override_of(plain),
         known[0],

@@ -5,10 +5,16 @@ from __future__ import annotations
 import sys
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-_FILE = Path(__file__).parent / "data" / "gfx_overrides.toml"
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_DATA = Path(__file__).parent / "data"
 
 
 class Override(BaseModel):
@@ -27,11 +33,13 @@ class Override(BaseModel):
 @cache
 def overrides() -> tuple[Override, ...]:
     """Every row of the file."""
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    return tuple(Override.model_validate(row) for row in tomllib.loads(_FILE.read_text(encoding="utf-8"))["gfx"])
+    return tuple(map(Override.model_validate, rows("gfx_overrides", "gfx")))
+
+
+def rows(name: str, key: str) -> list[dict[str, Any]]:
+    """The tables of that key in `data/NAME.toml`."""
+    found: list[dict[str, Any]] = tomllib.loads((_DATA / f"{name}.toml").read_text("utf-8"))[key]
+    return found
 
 
 def override_of(gfx: str) -> Override | None:

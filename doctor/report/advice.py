@@ -1,13 +1,17 @@
-"""The remedies of a rule on each distribution, for its page: systems that get the same ones are listed together."""
+"""The remedies of a rule on each distribution, for its page: systems that get the same ones are listed together. Those
+that hang on the GPU are shown for two examples."""
 
 from __future__ import annotations
 
 import shlex
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from doctor.facts import Snapshot
+from doctor.facts.drivers import NvidiaDriver
+from doctor.facts.gpu import Gpu
 from doctor.facts.host import Os
+from doctor.facts.python import Interpreter
 from doctor.findings import Remedy
 from doctor.report.words import cost
 
@@ -22,18 +26,41 @@ SYSTEMS = {
 }
 
 
+_VENV = Interpreter(path="python3")
+
+
+def with_gpu(vendor: str, arch: str, name: str | None = None) -> Snapshot:
+    """A machine with that GPU, a driver for it, and an environment without torch."""
+    gpu = Gpu(key="0000:01:00.0", vendor=vendor, arch=arch, name=name)
+    driver = NvidiaDriver(version="580.95.05", cuda_version="13.0") if vendor == "nvidia" else NvidiaDriver()
+    return Snapshot(gpus=(gpu,), nvidia_driver=driver, interpreter=_VENV)
+
+
+EXAMPLES = {
+    "RX 6700 XT (gfx1031; `doctor explain gfx1103` for another)": with_gpu("amd", "gfx1031", "RX 6700 XT"),
+    "RTX 5090 (sm_120) with driver 580": with_gpu("nvidia", "sm_120", "RTX 5090"),
+}
+
+
 def commands(advice: Callable[[Snapshot], tuple[Remedy, ...]], width: int) -> str:
-    """The section `## Commands`, each command unbroken on a line of its own; empty where only facts of a machine tell
-    the remedies."""
+    """The section `## Commands`, each command unbroken on its own line; empty where only facts tell."""
+    systems = {name: Snapshot(os=system) for name, system in SYSTEMS.items()}
+    return section(advice, systems, width) or section(advice, EXAMPLES, width)
+
+
+def section(advice: Callable[[Snapshot], tuple[Remedy, ...]], machines: Mapping[str, Snapshot], width: int) -> str:
+    """The same for named machines; those without a remedy are left out."""
     pages: dict[tuple[Remedy, ...], list[str]] = {}
-    for name, system in SYSTEMS.items():
-        offered = (remedy.model_copy(update={"for_": None}) for remedy in advice(Snapshot(os=system)))
-        pages.setdefault(tuple(offered), []).append(name)
-    if not any(pages):
+    for name, machine in machines.items():
+        offered = tuple(remedy.model_copy(update={"for_": None}) for remedy in advice(machine))
+        if offered:
+            pages.setdefault(offered, []).append(name)
+    if not pages:
         return ""
     lines = ["## Commands"]
     for remedies, names in pages.items():
-        lines += ["", f"{', '.join(names)}:"] if len(pages) > 1 else [""]
+        everywhere = len(names) == len(machines)
+        lines += [""] if everywhere else ["", f"{', '.join(names)}:"]
         several = len({remedy.vendor for remedy in remedies}) > 1
         for letter, remedy in zip("ABCDEFGH", remedies, strict=False):
             whose = f"{_VENDORS[remedy.vendor]}: " if several and remedy.vendor else ""

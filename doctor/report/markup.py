@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
@@ -9,11 +10,17 @@ from typing import Any
 from doctor.report.words import clean
 
 Data = Mapping[str, Any]
+_CODE = re.compile(r"`([^`]+)`")
 
 
 def text(value: Any) -> str:
     """Escaped, on one line, without control characters."""
     return escape(clean(str(value)))
+
+
+def prose(value: Any) -> str:
+    """`text` of one of our sentences: what stands between backticks is code."""
+    return _CODE.sub(r"<code>\1</code>", text(value))
 
 
 def tag(name: str, content: str, **attributes: str) -> str:

@@ -19,6 +19,7 @@ from doctor.findings import Finding, ProfileVerdict, Report, Severity
 from doctor.redaction.secrets import masked
 from doctor.report import details
 from doctor.report.words import (
+    best_guess,
     clean,
     cost,
     has_placeholder,
@@ -26,7 +27,6 @@ from doctor.report.words import (
     layer_signs,
     machine_line,
     reader_failures,
-    sureness,
 )
 
 _STYLES = {
@@ -131,9 +131,9 @@ def _lines(report: Report, look: Look, verbose: int) -> Iterator[Line]:
         if not place:
             yield "", ""
         yield from _block(f"{masked(clean(guess.summary))} (doctor explain {guess.rule})", "", "  ", width)
-    for line in _hints(report):
+    if hint := best_guess(report):  # beside the findings, never among them
         yield "", ""
-        yield from _block(line, "", "  ", width)
+        yield from _block(f"A guess (not sure): {clean(hint.title)} Please add {hint.ask}.", "", "  ", width)
     yield "", ""
     yield from _closing(report, counted, look, width, verbose)
     if verbose:
@@ -143,12 +143,6 @@ def _lines(report: Report, look: Look, verbose: int) -> Iterator[Line]:
 def _advice(finding: Finding) -> str:
     """What two findings have in common that need the same fix, each for its own subject."""
     return repr(finding.remedies).replace(finding.subject.id, "") if finding.remedies else finding.fingerprint
-
-
-def _hints(report: Report) -> Iterator[str]:
-    """One line a guess: beside the findings, never among them."""
-    for hint in report.hints[:1]:
-        yield f"A guess ({sureness(hint.confidence)} confidence): {clean(hint.title)} Please add {hint.ask}."
 
 
 def _finding(

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from doctor.facts import Snapshot
-from doctor.findings import Remedy, Report, Scope, Severity
+from doctor.findings import Hint, Remedy, Report, Scope, Severity
 from doctor.redaction.secrets import masked
 
 TESTED = {"live": "on real faults", "replay": "on recordings", "synthetic": "on simulated faults"}
@@ -47,9 +47,9 @@ def headline(report: Report) -> str:
     if found:
         return f"{', '.join(found)} · {listed}"
     if from_text(report):
-        if report.reports_failure is False and not report.hints:
+        if report.reports_failure is False and not best_guess(report):
             return f"No problem that doctor can name is in this text ({listed})."
-        ask = "" if report.snapshot.gpus or report.hints else f" {_ASK}"
+        ask = "" if report.snapshot.gpus or best_guess(report) else f" {_ASK}"
         return f"No known cause was found in this text ({listed}).{ask}"
     if report.status == "unknown":
         return f"{not_checked(report)} {listed}."
@@ -77,7 +77,9 @@ _ASK = "Please add the output of `nvidia-smi` or `rocminfo`."
 def from_text(report: Report) -> bool:
     """Whether the facts were read from a pasted text; a text without facts counts."""
     sources = [origin.source for origin in report.snapshot.origins.values()]
-    return any(source.startswith("text") for source in sources) or (not sources and report.source is not None)
+    if report.reports_failure is not None or any(source.startswith("text") for source in sources):
+        return True
+    return not sources and report.source is not None
 
 
 def machine_line(report: Report) -> str:
@@ -142,10 +144,13 @@ def fix_lines(finding: Mapping[str, Any], most: int | None = None) -> list[str]:
     return rows
 
 
-def sureness(confidence: float) -> str:
-    """A hint's probability in a word. Of hints from 0.8 on 86 % were right; of those from 0.4 to 0.8 43 %, which is
-    less than they say (benchmarks/README.md)."""
-    return "high" if confidence >= 0.8 else "low"
+def best_guess(report: Report) -> Hint | None:
+    """The likeliest hint, if it is worth a reader's time: of hints from 0.8 on four of five were right, of those below
+    one of seven (`python -m benchmarks.triage`)."""
+    return next((hint for hint in report.hints[:1] if hint.confidence >= _GUESS_FROM), None)
+
+
+_GUESS_FROM = 0.8
 
 
 def reader_failures(machine: Snapshot) -> list[str]:

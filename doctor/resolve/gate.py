@@ -52,7 +52,7 @@ def _supported(kb: Knowledge, found: Solution, tool: Tool, ask: Asked | None) ->
             own = Unofficial(variable, override.target or "", override.risk, stack, relative.commands, way)
     # Where wheels have its code, no override is needed; the answer itself is not repeated.
     beside = {OVERRIDE} if is_solved or support.tier != "unofficial" else set()
-    beside |= {"PyTorch: torch" if found.build else "TheRock"} if is_solved else set()
+    beside |= {"PyTorch: torch" if found.build else " wheels: "} if is_solved else set()
     lines = (line for line in support.lines() if not any(words in line[0] for words in beside))
     return replace(found, support=tuple(lines), unofficial=own)
 

@@ -18,6 +18,8 @@ CHARS_LIMIT = 200_000
 """A longer run is handed on in pieces."""
 
 _FENCE = re.compile(r"\s{0,8}(?:[-*] )?(`{3,}(?!`|[^`]{1,400}```)|~{3,})")
+_SAID_BEHIND = re.compile(r"\s{0,4}(\w\S* \S+ \S.*)$")
+"""Three words or more behind the mark of a fence: its first line of output, not the name of a language."""
 _TOOLS = (
     "nvidia-smi|rocminfo|rocm-smi|amd-smi|dmesg|journalctl|uname|id|groups|ls|cat|env|export|printenv|pip3?|uv|conda|"
     "mamba|nvcc|docker|podman|nerdctl|apptainer|singularity|lspci|lsmod|python3?|sudo|grep|echo|hipcc|hipconfig|modinfo|"
@@ -109,6 +111,9 @@ class _Cutter:
             self.script = False
             self.fence = "" if self.fence else mark[1]
             self._start(number + 1, "")
+            if self.fence and (said := _SAID_BEHIND.match(line, mark.end())):
+                self._start(number, "")
+                self.run.add(said[1])
             return
         if line[:3] in _SECTION_STARTS and (section := self._section(line)):
             yield from self.flush()

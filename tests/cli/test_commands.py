@@ -38,6 +38,8 @@ CASES = [
     ([], 0, "Diagnose:", ""),
     (["rules"], 0, "no-gpu-found", ""),
     (["explain", "no-gpu-found"], 0, "## What it finds", ""),
+    (["explain", "gfx1031"], 0, "torch[device-gfx1031]==", ""),
+    (["explain", "gfx9999"], 2, "", "gfx9999 is not in the knowledge base"),
     (["explain", "no-gpu-fond"], 2, "", "did you mean no-gpu-found?"),
     (["profiles", "list"], 0, "rocm7.14+vllm    -      -      V", ""),
     (["profiles", "validate", "h100+cuda13.0+vllm"], 0, "valid", ""),

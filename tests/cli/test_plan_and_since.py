@@ -59,3 +59,14 @@ def test_the_plan_has_no_other_format(without_driver: str, capsys: pytest.Captur
 @pytest.mark.parametrize(("since", "code"), [("2h", 1), ("2026-11-20", 1), ("yesterday", 2), ("1h; reboot", 2)])
 def test_since_is_a_time_or_refused(without_driver: str, since: str, code: int) -> None:
     assert run(["check", "--root", without_driver, "--since", since]) == code
+
+
+def test_a_suppressed_error_is_named_and_strict_still_counts_it_as_unjudged(
+    without_driver: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    allowed = tmp_path / "allow.toml"
+    allowed.write_text('[[allow]]\nrule = "amdgpu-driver-not-loaded"\nreason = "it is spare"\n')
+    assert run(["check", "--root", without_driver]) == 1
+    assert run(["check", "--root", without_driver, "--allow", str(allowed)]) == 0
+    assert "1 suppressed" in capsys.readouterr().out
+    assert run(["check", "--root", without_driver, "--allow", str(allowed), "--strict"]) == 4

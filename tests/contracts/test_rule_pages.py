@@ -6,9 +6,14 @@ import re
 import runpy
 from pathlib import Path
 
-from doctor.engine.registry import rules
+from doctor.cli.explain import _commands
+from doctor.engine.registry import checks, rules
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_every_page_prints_commands() -> None:
+    assert [check.rule.id for check in checks() if "## Commands" not in _commands(check, 100)] == []
 
 
 def test_every_rule_has_an_entry_and_a_page_and_every_link_leads_somewhere() -> None:

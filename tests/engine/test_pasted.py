@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from doctor.engine.pasted import HINT_FROM, MOST, judge_pasted
 from doctor.findings import Report, Severity
 from doctor.knowledge import Knowledge
@@ -44,7 +46,7 @@ def test_a_text_that_reports_no_failure_gets_no_advice_in_markdown() -> None:
     assert markdown.render(report.model_copy(update={"source": "-"})).startswith(
         "I found no problem in this text that I can name."
     )
-    assert "My guess" in markdown.render(report_of("it stands still now and then\n", IOMMU))
+    assert "My guess" in markdown.render(report_of("it stands still now and then\n", Guess(1.0, IOMMU.causes)))
 
 
 def test_what_is_found_is_no_hint_as_well() -> None:
@@ -120,3 +122,55 @@ def test_hints_in_json_are_three_at_most_each_with_what_to_send() -> None:
         assert set(hint) == {"rule", "title", "confidence", "ask"}
         assert HINT_FROM <= hint["confidence"] <= 1
         assert hint["ask"]
+
+
+MISMATCH = "$ nvidia-smi\nFailed to initialize NVML: Driver/library version mismatch\n\n"
+UNLIKE = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"
+TABLE = "| NVIDIA-SMI 515.48.07    Driver Version: 515.48.07    CUDA Version: 11.7     |\n"
+BUILD = "Error! Bad return status for module build on kernel: 5.14.0-503.22.1.el9_5.x86_64 (x86_64)\n"
+SM_120 = (
+    "NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch installation.\n"
+    "The current PyTorch install supports CUDA capabilities sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "says", "never"),
+    [
+        (f"{MISMATCH}Tried rebooting the system, but still doesn't work.", "dkms autoinstall", "Reboot the host"),
+        (f"{MISMATCH}Rebooting fixes it until the next update.", "Reboot the host", "dkms autoinstall"),
+        (f"{MISMATCH}I have not rebooted yet.", "Reboot the host", "dkms autoinstall"),
+        (f"[root@h ~]# nvidia-smi\n{TABLE}me@pod:/$ nvidia-smi\n{MISMATCH[13:]}", "Recreate the container", "Reboot"),
+        (f"{UNLIKE}Ubuntu 24.04, all was fine yesterday", "add `lspci -nnk -d 10de:`", "add `nvidia-smi`"),
+        (f"Autoinstall of module nvidia/570.86.15 for kernel 5.14.0\n{BUILD}", "Upgrade the NVIDIA driver", "amdgpu"),
+        (f"the rocky image fails with Nvidia 570\n{BUILD}", "", "RX 570"),
+        (f"it fails, my RX 570 is not found\n{BUILD}", "amdgpu", "NVIDIA driver"),
+        (f"RTX 5090 on Windows 11\n{SM_120}", "\npython -m pip install", "python3"),
+        (f"RTX 5090 on Ubuntu 24.04\n{SM_120}", "\npython3 -m pip install", "\npython -m"),
+        ("RX 6600, Windows 10, it fails:\nRuntimeError: HIP error: invalid device function", "Vulkan", "HSA"),
+        ("RX 6600, Ubuntu 24.04, it fails:\nRuntimeError: HIP error: invalid device function", "HSA", "Vulkan"),
+        ('OS: CentOS7\ncould not select device driver "nvidia" with capabilities: [[gpu]]', "\nyum install", "\ndnf"),
+        ('OS: Rocky 9.4\ncould not select device driver "nvidia" with capabilities: [[gpu]]', "\ndnf", "\nyum"),
+        ("It fails in docker:\nRuntimeError: No HIP GPUs are available", "`rocminfo`", "full error message"),
+    ],
+)  # fmt: skip
+def test_a_reply_fits_what_the_text_tells(text: str, says: str, never: str) -> None:
+    reply = markdown.render(report_of(f"{text}\n"))
+    assert says in reply
+    assert never not in reply.replace("\\", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "fact", "value"),
+    [
+        ("### Operating System and Version\n\nRocky Linux 9.8 (Blue Onyx)\n", "os.version", "9.8"),
+        ("### Kernel Release\n\n5.14.0-687.12.1.el9_8.x86_64\n", "kernel.release", "5.14.0-687.12.1.el9_8.x86_64"),
+        (f"### Python\n\n{'I do not know; it may be 3.12 or that of conda, ' * 2}\n", "interpreter.version", None),
+        ("```PyTorch version: 2.9.1+cu128\nIs debug build: False\n```\n", "torch.version", "2.9.1+cu128"),
+        ("Device 0: AMD Radeon RX 6600, compute capability 10.3, VMM: no\n", "gpus[#0].arch", "gfx1032"),
+        ("Device 0: NVIDIA A10, compute capability 8.6, VMM: yes\n", "gpus[#0].arch", "sm_86"),
+        ("Orin Nano with JetPack 6 sees no GPU\n", "gpus[#0].arch", "sm_87"),
+    ],
+)  # fmt: skip
+def test_what_is_read_of_forms_fences_and_lists(text: str, fact: str, value: str | None) -> None:
+    assert read_pasted([text.encode()]).machine.get(fact) == value

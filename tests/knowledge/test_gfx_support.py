@@ -16,6 +16,7 @@ TIERS = {
     "gfx1036": "unofficial", "gfx1103": "official", "gfx1150": "official", "gfx1151": "official", "gfx1152": "official",
     "gfx1153": "official", "gfx90c": "unofficial", "gfx803": "distribution", "gfx900": "wheels", "gfx906": "wheels",
     "gfx942": "official", "gfx90a:sramecc+:xnack-": "official", "gfx999": "none",
+    "gfx1010": "device-wheels",
 }  # fmt: skip
 
 

@@ -79,6 +79,12 @@ def test_what_comes_from_outside_stays_text(text: str) -> None:
     assert "\u202e" not in page.words
 
 
+def test_code_in_our_sentences_is_code_and_stays_escaped() -> None:
+    finding = Finding(rule="r", severity=Severity.ERROR, summary="s", fingerprint="f", why="`nvidia-smi` <b> fails")
+    page = render(Report(doctor="0", status="error", findings=(finding,)))
+    assert "<code>nvidia-smi</code> &lt;b&gt; fails" in page
+
+
 def test_nothing_is_loaded_from_anywhere() -> None:
     page = render(hostile("x"))
     policy = next(held["content"] for tag, held in Page(page).tags if tag == "meta" and "http-equiv" in held)

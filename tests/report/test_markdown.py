@@ -27,6 +27,14 @@ def test_a_reply() -> None:
     )
 
 
+def test_two_causes_with_one_fix_print_it_once() -> None:
+    one = report().findings[0]
+    other = one.model_copy(update={"rule": "other", "fingerprint": "f1", "summary": "Another sign."})
+    unlike = other.model_copy(update={"remedies": (single("Reboot.", ("systemctl", "reboot"), "host"),)})
+    assert markdown.render(report().model_copy(update={"findings": (one, other)})).endswith("**Fix**: as above.\n")
+    assert "as above" not in markdown.render(report().model_copy(update={"findings": (one, unlike)}))
+
+
 def test_text_from_outside_is_inert() -> None:
     hostile = "@octocat #12 <img src=x> [a](http://evil) `x` ``` **b** https://evil www.evil"
     text = markdown.render(report(summary=hostile, evidence=(Evidence(text="```\n@octocat <b>", source="text:1"),)))

@@ -59,6 +59,10 @@ _DKMS = re.compile(
     r"(?P<release>\d{1,3}\.\d{1,3}(?:\.\d{1,3})?)[\w.~:-]{0,40}"
     r"(?:, (?P<kernel>\d[\w.+-]{2,60}), [\w-]{1,12})?: (?P<state>added|built|installed)\b"
 )
+_DKMS_BUILDS = re.compile(
+    rf"\bmodule nvidia/({_OF_NVIDIA}) for kernel|"
+    rf"\bdkms (?:add|build|install) .{{0,40}}-m nvidia(?: -v |/)({_OF_NVIDIA})"
+)
 _FABRIC = re.compile(rf"\bnvidia-fabricmanager(?:-\d{{3}})?\s{{1,8}}({_OF_NVIDIA})")
 _NO_FABRIC = re.compile(r"nvidia-fabricmanager(?:\.service)? (?:could not be found|not found|is not installed)")
 _AMDGPU_DKMS = re.compile(r"\bamdgpu-dkms[ _:/]{1,24}(?:1:)?(\d{1,2}\.\d{1,3}\.\d{1,3})(?:\.([0-9]{5,8}))?\b")
@@ -95,6 +99,8 @@ class _Reader:
         self.versions(where, line)
         for found in _DKMS.finditer(line):
             self.dkms(where, found)
+        if found := _DKMS_BUILDS.search(line):
+            self.sources.setdefault(f"nvidia/{found[1] or found[2]}", (where, []))
         if (found := _FABRIC.search(line)) and not _GONE.match(line):
             self.sheet.put("nvidia_driver.fabric_manager.installed", True, where)
             self.sheet.put("nvidia_driver.fabric_manager.version", found[1], where)

@@ -42,7 +42,7 @@ _CUES = closed(
     "rtx gtx rx radeon tesla quadro nvidia geforce amd gfx torch rocm cuda gpu card 显 driver ubuntu debian fedora "
     "linux windows win wsl wls kernel python vega strix jetson titan dgx 0ti xt super mi1 mi2 mi3 mi5 mi6 instinct "
     "00 10 20 30 40 50 60 70 80 90 ryzen xeon epyc core docker podman container flash vllm triton numpy gcc secure "
-    "iommu kfd nvcc nccl nouveau numa fabric xformers bitsandbytes sglang"
+    "reboot iommu kfd nvcc nccl nouveau numa fabric xformers bitsandbytes sglang"
 )
 
 
@@ -76,7 +76,8 @@ def entities_in(text: str, source: str, lookup: Lookup) -> list[Entity]:
 
 def read(text: str, source: str, lookup: Lookup) -> FactSheet:
     """Raises ParserError where nothing describes this machine."""
-    here = [entity for entity in entities_in(text, source, lookup) if entity.standing is Standing.HERE]
+    named = entities_in(text, source, lookup)
+    here = [entity for entity in named if entity.standing is Standing.HERE or entity.fact == "host.rebooted"]
     if "host" in text[:CHARS_LIMIT].lower():  # both sides may be described: where its tools ran is unknown
         here = [entity for entity in here if entity.fact != "container.inside"]
     sheet = FactSheet()

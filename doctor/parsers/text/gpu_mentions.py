@@ -169,8 +169,8 @@ def _number(row: list[Token], start: int, at: int, lookup: Lookup, maker: str, n
     number = row[at].text
     if "." in number or not 3 <= len(number) <= 4 or number[0] == "0":
         return None
-    if start and not maker and gpu_beside.of_another(row, start):
-        return None
+    if start and not maker and (gpu_beside.of_another(row, start) or row[start - 1].low in gpu_words.MAKERS):
+        return None  # `Nvidia 570` is a driver, and no RX 570
     behind = row[at + 1] if at + 1 < len(row) else None
     suffix = gpu_words.SUFFIXES.get(behind.low, "") if behind else ""
     if behind and behind.glued and not suffix and not gpu_beside.glued_end(row, at + 1):

@@ -39,7 +39,8 @@ class Mention:
 
 def tegra(parts: list[str]) -> str:
     """`jetson tx 2` is written `tx2` in the catalogue."""
-    return " ".join(parts).replace("tx 2", "tx2").replace("jetson agx", "jetson")
+    whole = ["jetson", *(p for p in parts if p not in ("jetson", "agx"))] if {"jetson", "orin"} & set(parts) else parts
+    return " ".join(whole).replace("tx 2", "tx2")
 
 
 def written(mention: Mention, row: list[Token], at: int, family: str) -> str:

@@ -36,6 +36,7 @@ PLACES = {
     "vega": (),
     "titan": ("rtx", "xp", "x", "v", "black", "z"),
     "dgx": ("spark",),
+    "orin": ("nano", "nx", "agx"),
 }
 FIRST = LETTERS | MAKERS.keys() | FAMILIES.keys() | PLACES.keys() | closed("gt gfx pro ai vii")
 """Words with which a name begins; it may begin with a number as well."""

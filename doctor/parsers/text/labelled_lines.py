@@ -24,6 +24,7 @@ PASTED = (
         "trust": 700,
         "words": (
             ":",
+            "##",
             "|",
             "=",
             "nvidia-smi",
@@ -84,14 +85,20 @@ _REMARK = re.compile(r"(?<=\w)\s*\((?!TM|R\))[^()]{1,60}\)\s*$|\s*\((?:gfx|[CDTQ
 """What people add behind a GPU's name: `(32 GB each)`, `(sm_120)`."""
 _NOTHING = {"n/a", "none", "unknown", "no", "_no response_", "not applicable", "-", "?", "could not collect", "no cuda"}
 _GPUS_LIMIT = 256
+_ANSWER_LIMIT = 80
+"""Characters of a line below a heading that answer a form's question; a longer one is a sentence."""
 
 
 def read(text: str, source: str = "text") -> FactSheet:
     """Only labels that are known count. Raises ParserError without any."""
-    reader = _Reader()
+    reader, heading = _Reader(), ""
     for where, line in source_lines(text, source):
-        if len(line) < 600:
+        if heading and 0 < len(line.strip()) <= _ANSWER_LIMIT:
+            reader.label(where, heading, line.strip())
+        elif len(line) < 600:
             reader.take(where, line)
+        if line.strip():
+            heading = line.strip("# :") if line.startswith("##") else ""
     reader.close()
     if not len(reader.sheet):
         raise ParserError("no known label in the text")
@@ -111,8 +118,9 @@ class _Reader(DriverLabels):
             self.gpu(where, found["name"], int(found[1]), found["uuid"])
         elif "Device " in line and (found := _GGML.match(line)):
             self.gpu(where, found["name"], int(found[1]))
-            arch = found["gfx"] or "sm_" + found["cc"].replace(".", "")
-            self.sheet.put(f"gpus[#{int(found[1])}].arch", arch, where)
+            if found["gfx"] or not _AMD.search(found["name"]):  # HIP's 10.3 is that of many targets
+                arch = found["gfx"] or "sm_" + found["cc"].replace(".", "")
+                self.sheet.put(f"gpus[#{int(found[1])}].arch", arch, where)
         elif 'msg="inference compute"' in line:
             self.serves(where, {name: quoted or plain for name, quoted, plain in _FIELD.findall(line)})
         elif "NVIDIA-SMI" in line:
@@ -266,11 +274,12 @@ class _Reader(DriverLabels):
 
 def _labels() -> dict[str, Callable[[_Reader, str, str], None]]:
     rows: tuple[tuple[str, Callable[[_Reader, str, str], None]], ...] = (
-        ("gpu|gpus|gpu s|gpu model|gpu name|gpu type|gpu models|graphics card|graphics|video card|gpu device|"
-         "device name|accelerator|accelerators|hardware", _Reader.gpu),
+        ("hardware: gpu|gpu|gpus|gpu s|gpu model|gpu name|gpu type|gpu models|graphics card|graphics|video card|"
+         "gpu device|device name|accelerator|accelerators|hardware", _Reader.gpu),
         ("compute capability|gpu arch|gpu architecture|gfx version|gfx target|gfx|architecture|target", _Reader.arch),
         ("pci|pci id|device id", _Reader.pci),
-        ("os|operating system|os version|linux distribution|distro|distribution|host os|platform|system", _Reader.os),
+        ("os|operating system|operating system and version|os version|"
+         "linux distribution|distro|distribution|host os|platform|system", _Reader.os),
         ("kernel|kernel version|linux kernel|linux kernel version|kernel release|uname -r", _Reader.kernel),
         ("cpu|cpu model|processor|cpu s", _Reader.cpu),
         ("rocm version|rocm|rocm release|hip/rocm version|installed rocm version|rocm s|system rocm", _Reader.rocm),
@@ -278,7 +287,8 @@ def _labels() -> dict[str, Callable[[_Reader, str, str], None]]:
          "system nvcc|local nvcc|nvcc --version|nvcc -v|nvcc in path|nvcc on path|system cuda toolkit|"
          "host cuda toolkit|local cuda toolkit|installed cuda toolkit|toolkit", _Reader.toolkit),
         ("cuda driver version|cuda version nvidia-smi|nvidia-smi cuda version|cuda umd version", _Reader.smi_cuda),
-        ("nvidia driver version|nvidia driver|nvidia gpu driver|kmd version", _Reader.nvidia_driver),
+        ("nvidia driver version|nvidia driver|nvidia gpu driver|kmd version|"
+         "nvidia open gpu kernel modules version", _Reader.nvidia_driver),
         ("driver|driver version|gpu driver|gpu driver version|gpu drivers", _Reader.driver),
         ("nvidia kernel module version|kernel module version|nvrm version", _Reader.module_version),
         ("nvidia kernel module type|kernel module type|nvidia kernel modules|kernel module flavour", _Reader.flavour),

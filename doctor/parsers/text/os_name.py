@@ -52,6 +52,8 @@ _IDS = (
     ("macos", "macos"),
 )
 _VERSION = re.compile(r"(?<![\w.-])(\d{1,4}(?:\.\d{1,4}){0,3})(?![\w-])")
+_GLUED = re.compile(r"(\d{1,2}(?:\.\d{1,4})?)(?![\w.-])")
+"""`CentOS7`"""
 _KERNEL = re.compile(r"(?:^|,)\s{0,4}(?:linux )?kernel v?(\d\.\d{1,2}\.\d{1,3}[\w.+-]{0,60})", re.IGNORECASE)
 """`Arch Linux, kernel 6.16.10-arch1-1`: its number is none of the system's."""
 _MACHINE = re.compile(r"\b(x86_64|aarch64|arm64|ppc64le|amd64)\b")
@@ -71,7 +73,12 @@ def os_facts(text: str) -> dict[str, str | bool]:
             continue
         facts["os.id"] = name
         facts["os.name"] = text if "," in text[: at + 1] else text.partition(",")[0]
-        if found := _VERSION.search(text, at + len(word)) or re.search(r"[RrVv](\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)", text):
+        at += len(word)
+        if found := (
+            _GLUED.match(text, at)
+            or _VERSION.search(text, at)
+            or re.search(r"[RrVv](\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)", text)
+        ):
             joined = name == "ubuntu" and re.fullmatch(r"(\d\d)(04|10)", found[1])  # people write 2204
             facts["os.version"] = f"{joined[1]}.{joined[2]}" if joined else found[1]
         break

@@ -50,7 +50,12 @@ _SWITCHES: tuple[tuple[str, str, dict[str, bool], Any, Any], ...] = (
 little."""
 _NOT = frozenset(("not", "no", "t", "never"))
 _REACH = 5
-NAMES = _ENGINES.keys() | {"container"} | {name.rpartition(" ")[2] for name, *_ in _SWITCHES}
+_REBOOTED = frozenset(("rebooted", "rebooting", "reboot", "reboots"))
+_IN_VAIN = frozenset(("tried", "already", "after", "even", "despite", "still", "also"))
+_HELPED = frozenset(
+    ("works", "worked", "fixed", "fixes", "helps", "helped", "solves", "solved", "gone", "away", "until")
+)
+NAMES = _ENGINES.keys() | _REBOOTED | {"container"} | {name.rpartition(" ")[2] for name, *_ in _SWITCHES}
 """A line without one of them names no state."""
 
 
@@ -60,6 +65,8 @@ def states_in(row: list[Token], cut: Iterable[Clause]) -> Iterator[tuple[str, An
         words = [token.low for token in row[clause.first : clause.last]]
         plain = [word for word in words if word[0].isalnum()]
         yield from ((fact, value, clause) for fact, value in _switches(plain))
+        if _rebooted(frozenset(plain)):
+            yield "host.rebooted", True, clause
         if ":" not in words and "=" not in words:  # the field of a form, which may say no
             yield from _inside(plain, clause)
 
@@ -73,6 +80,12 @@ def _switches(plain: list[str]) -> Iterator[tuple[str, Any]]:
         value = {True: on, False: off}.get(next(states, None))  # type: ignore[arg-type]
         if value is not None:
             yield fact, value
+
+
+def _rebooted(held: frozenset[str]) -> bool:
+    """`Tried rebooting`, `I rebooted twice`, `still there after a reboot`; not `rebooting fixes it`."""
+    said = "rebooted" in held or (held & _REBOOTED and held & _IN_VAIN)
+    return bool(said) and _NOT.isdisjoint(held - {"t"}) and _HELPED.isdisjoint(held)
 
 
 def _inside(plain: list[str], clause: Clause) -> Iterator[tuple[str, Any, Clause]]:

@@ -17,7 +17,7 @@ from doctor.redaction.secrets import masked
 from doctor.report import picture
 from doctor.report.formats.json import as_data
 from doctor.report.html_facts import facts
-from doctor.report.markup import Data, folded, listed, tag, text
+from doctor.report.markup import Data, folded, listed, prose, tag, text
 from doctor.report.page import BOTTOM, top
 from doctor.report.words import clean, gpu_line, headline, layer_signs, plural
 
@@ -118,7 +118,7 @@ def _inside(finding: Data, follow: list[Data]) -> Iterator[str]:
     if finding["basis"] in _BASIS:
         yield tag("p", _BASIS[finding["basis"]], class_="basis")
     if finding["why"]:
-        yield tag("p", text(finding["why"]))
+        yield tag("p", prose(finding["why"]))
     yield from _evidence(finding["evidence"])
     many = len(finding["remedies"]) > 1
     if many:
@@ -128,7 +128,7 @@ def _inside(finding: Data, follow: list[Data]) -> Iterator[str]:
     if finding["verify"]:
         yield "<h3>Check</h3>\n" + _command(finding["verify"])
     if finding["ask"]:
-        yield tag("p", f"<strong>Please add:</strong> {text(finding['ask'])}")
+        yield tag("p", f"<strong>Please add:</strong> {prose(finding['ask'])}")
     if follow:
         rows = dict.fromkeys(f"<code>{text(f['rule'])}</code> {text(f['summary'])}" for f in follow)
         yield "<h3>This explains</h3>\n" + listed(rows)
@@ -152,17 +152,17 @@ def _command(argv: Iterable[str]) -> str:
 def _fix(remedy: Data, letter: str) -> str:
     notes = [remedy["scope"], *["root"] * remedy["root"], *["reboot"] * remedy["reboot"]]
     chips = "".join(f'<span class="chip">{escape(note)}</span> ' for note in notes)
-    out = f"<h3>{f'{letter}. ' if letter else 'Fix '}{chips}</h3>\n" + tag("p", text(remedy["title"]))
+    out = f"<h3>{f'{letter}. ' if letter else 'Fix '}{chips}</h3>\n" + tag("p", prose(remedy["title"]))
     for step in remedy["steps"]:
         if step["text"] != remedy["title"]:
-            out += tag("p", text(step["text"]))
+            out += tag("p", prose(step["text"]))
         if step["command"]:
             out += _command(step["command"])
     if remedy["risk"]:
-        out += tag("p", f"<strong>Risk:</strong> {text(remedy['risk'])}")
+        out += tag("p", f"<strong>Risk:</strong> {prose(remedy['risk'])}")
     for step in remedy["undo"]:
         argv = shlex.join(clean(str(word)) for word in step["command"] or ())
-        out += tag("p", f"<strong>Undo:</strong> {f'<code>{escape(argv)}</code>' if argv else text(step['text'])}")
+        out += tag("p", f"<strong>Undo:</strong> {f'<code>{escape(argv)}</code>' if argv else prose(step['text'])}")
     return out
 
 

@@ -11,9 +11,10 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from doctor.findings import Report
+from doctor.findings import Hint, Report
 from doctor.report.formats.json import as_data
-from doctor.report.words import clean, from_text, gpu_line, headline, reader_failures, sureness
+from doctor.report.words import best_guess, clean, from_text, gpu_line, headline, reader_failures
+from doctor.rules.lib.run_line import vendors_meant
 
 STREAMS = True
 FOR_OTHERS = True
@@ -87,12 +88,16 @@ def _lines(report: Report, data: dict[str, Any]) -> Iterator[str]:
     for number, finding in enumerate(problems[:_CAUSES]):
         if number:
             yield ""
-        yield from _cause(finding, errors, short=number > 0)
+        same = number and problems[0]["remedies"][:1] == finding["remedies"][:1]
+        yield from _cause(finding | ({"remedies": ()} if same else {}), errors, short=number > 0)
+        if same and finding["remedies"]:
+            yield "**Fix**: as above."
     if problems:
         return
     found = next((f["summary"] for f in top if f["scope"] == "hardware"), "")
-    if report.hints and (report.snapshot.symptoms or report.reports_failure is not False):
-        yield from _guess(report, found)
+    hint = best_guess(report)
+    if hint and (report.snapshot.symptoms or report.reports_failure is not False):
+        yield from _guess(report, hint, found)
     elif from_text(report):
         yield from _nothing(report, found)
     else:
@@ -128,7 +133,9 @@ def _fix(remedy: dict[str, Any]) -> Iterator[str]:
     yield f"**Fix** ({', '.join(notes)}): {inert(remedy['title'])}"
     steps = remedy["steps"]
     if any(step["command"] for step in steps):
-        yield from _fence("\n".join(clean(line) for step in steps for line in _step(step, remedy["title"])))
+        text = "\n".join(clean(line) for step in steps for line in _step(step, remedy["title"]))
+        ticks = "`" * max(3, _longest_run(text) + 1)
+        yield from (f"{ticks}sh", text, ticks)
     else:
         yield from (f"- {inert(step['text'])}" for step in steps if not _repeats(step["text"], remedy["title"]))
     if remedy["risk"]:
@@ -148,13 +155,12 @@ def _repeats(text: str, title: str) -> bool:
     return text.rstrip(".") == title.rstrip(".")
 
 
-def _guess(report: Report, found: str) -> Iterator[str]:
+def _guess(report: Report, hint: Hint, found: str) -> Iterator[str]:
     """Nothing was found, and the words are like those of texts with known causes."""
-    hint = report.hints[0]
     yield f"I found no known cause in this text. {_shown(report)}"
     if found:
         yield f"Worth knowing: {inert(found)}"
-    yield f"My guess ({sureness(hint.confidence)} confidence): {inert(hint.title)}"
+    yield f"My guess (not sure): {inert(hint.title)}"
     yield f"Please add {hint.ask}."
 
 
@@ -165,14 +171,23 @@ def _nothing(report: Report, found: str) -> Iterator[str]:
     yield f"I found no known cause in this text. {_shown(report)}"
     if found:
         yield f"Worth knowing: {inert(found)}"
-    vendors = {gpu.vendor for gpu in report.snapshot.gpus or ()}
-    driver = "`nvidia-smi`" if "nvidia" in vendors else "`rocminfo`" if "amd" in vendors else _TOOLS
-    there = vendors == {"nvidia"} and report.snapshot.nvidia_driver.version is not None
-    output = "" if there else f" and the output of {driver}"
-    yield f"Please add the full error message{output}, or attach `doctor bundle`."
+    machine = report.snapshot
+    vendors = vendors_meant(machine)
+    wanted = [] if machine.symptoms else ["the full error message"]
+    if vendors != {"nvidia"} or machine.nvidia_driver.version is None:
+        wanted.append(_OUTPUT["/".join(sorted(vendors))] if len(vendors) == 1 else _TOOLS)
+    elif not machine.torch.version:
+        wanted.append("the output of `python -m torch.utils.collect_env`")
+    elif not wanted:
+        wanted.append("the command that failed, and all that it printed")
+    yield f"Please add {' and '.join(wanted)}, or attach `doctor bundle`."
 
 
-_TOOLS = "`nvidia-smi` (NVIDIA) or `rocminfo` (AMD)"
+_OUTPUT = {
+    "nvidia": "the output of `nvidia-smi`",
+    "amd": "the output of `rocminfo`, `ls -ln /dev/kfd /dev/dri` and `id`",
+}
+_TOOLS = "the output of `nvidia-smi` (NVIDIA) or `rocminfo` (AMD)"
 
 
 def _shown(report: Report) -> str:
@@ -190,11 +205,6 @@ def _shown(report: Report) -> str:
         return "It names no GPU, driver or torch."
     but = f", but {' and '.join(lacks)}" if lacks else ""
     return f"It shows {inert(', '.join(shown))}{but}."
-
-
-def _fence(text: str) -> Iterator[str]:
-    ticks = "`" * max(3, _longest_run(text) + 1)
-    yield from (f"{ticks}sh", text, ticks)
 
 
 def _place(source: str) -> str:

@@ -1,5 +1,3 @@
-"""The CDI spec is missing, or was generated for another driver."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -17,7 +15,7 @@ from doctor.versions import Dotted
 RULE = Rule(
     id="cdi-spec-missing-or-stale",
     severity=Severity.ERROR,
-    scope=Scope.HOST,
+    scope=Scope.CONTAINER,
     action=Action.RECONFIGURE,
     layer=Layer.CONTAINER,
     title="The CDI spec is missing, or was generated for another driver.",

@@ -1,5 +1,3 @@
-"""The node's mode would let this account in, and the device cgroup refuses every GPU."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

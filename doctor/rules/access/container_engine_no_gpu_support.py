@@ -1,5 +1,3 @@
-"""This container engine cannot use the host's GPUs."""
-
 from __future__ import annotations
 
 import re
@@ -14,7 +12,7 @@ from doctor.rules.lib.arguments import Knowledge, Profile
 RULE = Rule(
     id="container-engine-no-gpu-support",
     severity=Severity.ERROR,
-    scope=Scope.HOST,
+    scope=Scope.CONTAINER,
     action=Action.RECONFIGURE,
     layer=Layer.CONTAINER,
     title="This container engine cannot use the host's GPUs.",
@@ -61,6 +59,9 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     engine = (machine.container.engine_text or "").lower()
     if machine.os.id == "macos":
         return ()
+    if machine.os.id == "windows" or machine.host.wsl:
+        title = "Run the program without Docker, in Windows or in WSL: Docker on Windows passes on NVIDIA's GPUs only."
+        return (way(title, Scope.JOB),)
     if re.search(r"\bsnap\b", engine):
         steps = (
             step("Back up what you need; the snap's images and volumes are not moved.", "docker", "image", "ls"),

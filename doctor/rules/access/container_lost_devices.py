@@ -1,5 +1,3 @@
-"""A running container lost its GPUs when its device rules were rewritten."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

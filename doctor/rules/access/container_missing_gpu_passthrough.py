@@ -1,5 +1,3 @@
-"""Inside a container: the host's kernel drives GPUs, and their nodes were not passed."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -82,7 +80,6 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding a vendor, since both may be driven by the host's kernel."""
     if machine.host.wsl:
         return
     lines = list(_of_run_line(machine, kb))

@@ -1,5 +1,3 @@
-"""The container toolkit's no-cgroups setting is wrong for this engine."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

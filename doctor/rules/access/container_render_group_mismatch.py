@@ -1,5 +1,3 @@
-"""Inside a container: the node is there, a group owns it by number, and that number is not among this account's."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -11,6 +9,7 @@ from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import container_advice, run_line
 from doctor.rules.lib.advice import step, way
 from doctor.rules.lib.arguments import Knowledge, Profile
+from doctor.rules.lib.container_advice import UNMAPPED
 from doctor.rules.lib.hardware import named, needed_nodes, nodes_of, refused
 
 RULE = Rule(
@@ -58,8 +57,6 @@ https://github.com/odysseus-dev/odysseus/pull/515
 """,
 )
 
-_UNMAPPED = 65534
-
 
 def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     """The group's number is not known."""
@@ -75,14 +72,14 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 def _unmapped(machine: Snapshot) -> Iterator[Finding]:
     """Owned by nobody's group and refused: the container's user namespace maps the host's group to no number."""
     denied = machine.symptom("kfd-open-permission", "kfd-denied", "dri-open-permission") is not None
-    nodes = [n for n in nodes_of(machine, "kfd", "render") if n.gid == _UNMAPPED or n.group in ("nogroup", "nobody")]
+    nodes = [n for n in nodes_of(machine, "kfd", "render") if n.gid == UNMAPPED or n.group in ("nogroup", "nobody")]
     shut = [n for n in nodes if (denied or refused(machine, n)) and (n.mode or 0) & 0o006 != 0o006]
     if not shut or run_line.options(machine, "--group-add") == ("keep-groups",):
         return
     yield Finding(
         summary=f"The group that owns {named([n.key for n in shut])} on the host is not mapped into this container.",
         subject=Subject(kind="node", id=shut[0].key),
-        evidence=tuple(_evidence(machine, _UNMAPPED, shut)),
+        evidence=tuple(_evidence(machine, UNMAPPED, shut)),
         explains=(*RULE.explains, "device-node-permission", "container-device-cgroup-denied"),
         remedies=(_map_fix(machine),),
         verify=("id", "-G"),
@@ -93,7 +90,7 @@ def _map_fix(machine: Snapshot) -> Remedy:
     if machine.container.engine in ("podman", "docker"):
         return container_advice.with_group(machine, None, mapped=False)
     texts = (
-        "Proxmox: add `dev0: /dev/dri/renderD128,gid=GID` to the container's configuration (GID: the container's own).",
+        "Proxmox: pass the nodes as `dev0`, `dev1`, each with the group's number in the container as its gid option.",
         "LXD and Incus: set the gid option of the container's gpu device.",
         "Plain LXC: map the host's group with lxc.idmap.",
     )
@@ -208,7 +205,7 @@ def _of_nodes(machine: Snapshot) -> Iterator[Finding]:
             summary=f"{group} owns {named([n.key for n in nodes])}, but this container's account is not in it.",
             subject=Subject(kind="node", id=nodes[0].key),
             evidence=tuple(_evidence(machine, gid, nodes)),
-            remedies=(container_advice.with_group(machine, gid if isinstance(gid, int) else None, gid != _UNMAPPED),),
+            remedies=(container_advice.with_group(machine, gid if isinstance(gid, int) else None, gid != UNMAPPED),),
             verify=("id", "-G"),
         )
 

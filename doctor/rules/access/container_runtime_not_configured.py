@@ -1,5 +1,3 @@
-"""The container engine is not configured for NVIDIA GPUs."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

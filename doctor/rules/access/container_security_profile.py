@@ -1,5 +1,3 @@
-"""The container's security profile blocks calls or devices that the GPU needs."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

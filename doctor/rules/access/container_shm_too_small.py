@@ -1,5 +1,3 @@
-"""A container whose /dev/shm is the engine's small default."""
-
 from __future__ import annotations
 
 import re

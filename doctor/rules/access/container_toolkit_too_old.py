@@ -1,5 +1,3 @@
-"""NVIDIA's container toolkit is too old for the driver or the engine."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""The node of a GPU is there, on a host, and this account may not open it."""
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
@@ -71,7 +69,6 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding for each group that owns refused nodes."""
     if (machine.container.inside and "nvidia" not in run_line.vendors_meant(machine)) or run_line.passes_amd(machine):
         yield from _inside(machine)
         return
@@ -239,6 +236,8 @@ def _remedies(machine: Snapshot, gid: int | None, group: str | None) -> tuple[Re
     """In a container by its options, never on the host; on a host by the account's groups or the node's udev rule."""
     if machine.container.inside or machine.container.engine == "kubernetes":
         return (container_advice.with_group(machine, gid),)
+    if gid == container_advice.UNMAPPED or group in ("nogroup", "nobody"):  # seen from a user namespace
+        return (container_advice.with_group(machine, None, mapped=False),)
     if gid == 0 or group == "root":
         return (_udev(),)
     if group and group in (machine.account.member_of or ()):

@@ -1,5 +1,3 @@
-"""Locked memory is limited on a machine with RDMA devices."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

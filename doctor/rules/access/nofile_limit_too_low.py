@@ -1,5 +1,3 @@
-"""The open-files limit is too low."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

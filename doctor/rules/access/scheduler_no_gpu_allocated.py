@@ -1,5 +1,3 @@
-"""A Slurm job or a Kubernetes pod that has no GPU in its allocation."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""WSL without its way to the GPU."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -10,6 +8,7 @@ from doctor.rules.lib import run_line, wheel_runtime
 from doctor.rules.lib.advice import step, way
 from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.error_texts import pointing_to
+from doctor.rules.lib.gfx_override import WSL_LIST
 from doctor.rules.lib.hardware import has_no, vendors_there
 from doctor.rules.lib.packages import family
 
@@ -61,7 +60,9 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     """On the Windows side, in order."""
     vendors = vendors_there(machine) or run_line.vendors_meant(machine)
     named = {"amd": "AMD's", "nvidia": "NVIDIA's"}.get(next(iter(vendors)) if len(vendors) == 1 else "", "the vendor's")
+    listed = (step(f"Check that AMD lists this GPU for WSL: {WSL_LIST}"),) if vendors == {"amd"} else ()
     steps = (
+        *listed,
         step(f"On Windows, install {named} current GPU driver. Never install a Linux kernel driver in WSL."),
         step("On Windows, update WSL.", "wsl.exe", "--update"),
         step("On Windows, restart WSL.", "wsl.exe", "--shutdown"),

@@ -1,5 +1,3 @@
-"""Attention's backward pass is far slower than its forward pass."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

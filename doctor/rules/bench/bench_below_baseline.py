@@ -1,5 +1,3 @@
-"""A measured result is below the profile's baseline."""
-
 from __future__ import annotations
 
 import re
@@ -63,7 +61,6 @@ MARGIN = 0.9
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding a case."""
     for measured in machine.bench or ():
         baseline = baseline_of(profile, measured)
         short = baseline and shortfall(baseline, measured)

@@ -1,5 +1,3 @@
-"""A measurement hung, crashed, ran out of memory or was refused."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -49,7 +47,6 @@ _SAID = {"hung": "hung", "crashed": "crashed", "out-of-memory": "ran out of memo
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding a case."""
     for proof in machine.gemm_proofs or ():
         if proof.outcome in _SAID:
             yield _finding(proof.key.replace("/", " "), proof.key, proof.outcome, proof.detail, machine)

@@ -1,5 +1,3 @@
-"""A GPU (or a library on it) computed wrong values."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -56,7 +54,6 @@ REMEDIES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding a case."""
     for proof in machine.gemm_proofs or ():
         if proof.outcome == "wrong":
             name = proof.key.replace("/", " ")

@@ -1,5 +1,3 @@
-"""A matrix product did not run on the library that was set or predicted."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

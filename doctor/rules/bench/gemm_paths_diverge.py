@@ -1,5 +1,3 @@
-"""torch.matmul and F.linear use different libraries, or one is much slower."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""rocBLAS or hipBLASLt has no kernel files for this GPU."""
-
 from __future__ import annotations
 
 import re

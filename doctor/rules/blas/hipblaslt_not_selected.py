@@ -1,5 +1,3 @@
-"""Matrix products run on rocBLAS, but hipBLASLt is preferred for this GPU."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

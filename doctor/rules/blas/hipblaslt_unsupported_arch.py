@@ -1,5 +1,3 @@
-"""hipBLASLt is selected but has no kernels for this GPU."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

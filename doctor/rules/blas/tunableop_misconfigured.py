@@ -1,5 +1,3 @@
-"""TunableOp has no results, has stale ones, or tunes while the program runs."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""A framework or server reports no usable GPU."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

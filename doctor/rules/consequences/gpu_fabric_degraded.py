@@ -1,5 +1,3 @@
-"""A link between GPUs, or an RDMA port beside a GPU, is down while those of its peers are up."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -81,7 +79,6 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding for each GPU or port that differs from its peers."""
     yield from _nvlink(machine)
     yield from _xgmi(machine)
     yield from _ports(machine)

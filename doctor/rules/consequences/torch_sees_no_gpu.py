@@ -1,5 +1,3 @@
-"""torch reports no usable GPU."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

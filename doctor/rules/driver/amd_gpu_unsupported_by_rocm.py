@@ -1,5 +1,3 @@
-"""The installed ROCm does not support this GPU."""
-
 from __future__ import annotations
 
 import re
@@ -50,14 +48,13 @@ Compare the gfx target of `rocminfo` with AMD's list.
 | GPU | What works |
 |--|--|
 | gfx900, gfx906 (Vega, Radeon VII, MI50) | PyTorch's wheels for ROCm 6.3, the last whose rocBLAS has kernels for them: `pip install torch==2.9.1 --index-url https://download.pytorch.org/whl/rocm6.3` |
-| gfx1031, gfx1032, gfx1034, gfx1035, gfx1036 (RX 6500 to 6800M, Ryzen 6000 and 7000) | `HSA_OVERRIDE_GFX_VERSION=10.3.0` (unofficial): the code of gfx1030 runs |
+| gfx1031, gfx1032, gfx1034, gfx1035, gfx1036 (RX 6500 to 6800M, Ryzen 6000 and 7000) | AMD's wheels of torch 2.12 for ROCm 7.14, or `HSA_OVERRIDE_GFX_VERSION=10.3.0` (unofficial): the code of gfx1030 runs |
 | gfx1103 (Radeon 780M), gfx1150, gfx1151 (Ryzen AI 300) | PyTorch's wheels from 2.14 on (rocm7.2) have code for them; with older ones gfx1103 runs as 11.0.2 (unofficial) |
-| gfx1152, gfx1153 | TheRock's nightly wheels, or `HSA_OVERRIDE_GFX_VERSION=11.5.0` (unofficial) |
+| gfx1152, gfx1153 | AMD's wheels of torch 2.14 for ROCm 10.1, or `HSA_OVERRIDE_GFX_VERSION=11.5.0` (unofficial) |
 | gfx90c (Ryzen 4000 and 5000 G) | `HSA_OVERRIDE_GFX_VERSION=9.0.0` (unofficial; some programs crash) |
 | gfx803 (RX 400 and 500) | no ROCm since 4.0; use a program with a Vulkan backend |
 
-Test an override before you keep it:
-`HSA_OVERRIDE_GFX_VERSION=10.3.0 python -c "print(__import__('torch').ones(3, device='cuda').sum())"`
+`doctor explain gfx1031` prints the commands for a target. Test an override before you keep it.
 
 ## Fix safety
 An override affects one job: no root, no reboot; undo by unsetting it. AMD does not test it: programs can crash, hang
@@ -117,7 +114,6 @@ github.com/ROCm/ROCm/issues/1695, as of 2022-03."""
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding for each gfx target that no installed ROCm supports."""
     if machine.torch.available and machine.symptom(*_STARTS_AND_DIES) is None:
         return
     # Distributions build their own ROCm for more GPUs than AMD lists.

@@ -1,5 +1,3 @@
-"""This amdgpu release has a known bug on this GPU."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -54,6 +52,5 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding for each known fault of this driver on a GPU that is here."""
     yield from known_faults(machine, RULE.id)
     yield from library_release.known_faults(machine, RULE.id)

@@ -1,5 +1,3 @@
-"""An AMD GPU is on the bus, and amdgpu or its compute side KFD is not there."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""This GPU's firmware release has a known bug."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -53,5 +51,4 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding for each known fault of the firmware that a GPU runs."""
     yield from known_faults(machine, RULE.id)

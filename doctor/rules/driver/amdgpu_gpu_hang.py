@@ -1,5 +1,3 @@
-"""A ring timeout, GPU reset or page fault of an AMD GPU in the kernel log."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""This ROCm does not support the OS release or kernel."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

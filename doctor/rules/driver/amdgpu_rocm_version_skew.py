@@ -1,5 +1,3 @@
-"""The amdgpu driver and ROCm versions do not support each other."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

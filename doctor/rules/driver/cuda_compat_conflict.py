@@ -1,5 +1,3 @@
-"""CUDA forward-compatibility libraries are used where they cannot work."""
-
 from __future__ import annotations
 
 import re

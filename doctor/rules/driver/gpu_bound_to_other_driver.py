@@ -1,5 +1,3 @@
-"""vfio-pci, radeon or another driver owns the GPU, so that its compute driver can't."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Uncorrectable memory errors, or repairs of GPU memory that are pending or have failed, on either vendor."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

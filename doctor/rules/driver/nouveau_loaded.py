@@ -1,5 +1,3 @@
-"""nouveau owns an NVIDIA GPU, so that NVIDIA's driver can't."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

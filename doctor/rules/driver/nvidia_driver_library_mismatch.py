@@ -1,5 +1,3 @@
-"""The loaded NVIDIA kernel module and the user-space driver libraries are of different versions."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -64,8 +62,9 @@ https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html (NVML_ERROR
 
 
 def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
-    """Inside a container its libraries are the wrong ones; on a host the module is."""
-    if commands.in_container(machine):
+    """Inside a container its libraries are the wrong ones; on a host the module is. Where a text shows that nvidia-smi
+    answers as well, it answers on the host."""
+    if commands.in_container(machine) or run_line.from_text(machine, "nvidia_driver.cuda_version"):
         restart = "Recreate the container, so that it gets the libraries of the host's driver."
         remove = "Remove the image's own driver libraries (libcuda, libnvidia-*)."
         rebuild = ways.step("Remove the packages that bring them from the image, and rebuild it.", where="container")
@@ -75,7 +74,9 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
         )
     more: dict[str, Any] = {"root": True, "vendor": "nvidia"}
     loaded, on_disk = machine.nvidia_driver.version, machine.nvidia_driver.module_on_disk
-    if loaded and on_disk and not _differ(loaded, on_disk):  # a reboot loads the same module again
+    if machine.host.rebooted or (
+        loaded and on_disk and not _differ(loaded, on_disk)
+    ):  # a reboot loads the same module again
         text = "Build it; a driver that `dkms status` does not list needs its module package installed again."
         build = ways.step(text, "dkms", "autoinstall")
         title = "Install the module of the driver libraries' version, then reboot."

@@ -1,5 +1,3 @@
-"""An NVIDIA GPU is on the bus and the NVIDIA kernel module does not drive it."""
-
 from __future__ import annotations
 
 import re
@@ -82,7 +80,15 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
         return ()
     if machine.nvidia_driver.module_on_disk or machine.nvidia_driver.loaded:
         return _remedies(machine, kb)
-    return (commands.load_module("nvidia", _LOAD), *commands.nvidia_driver(machine, module_flavour.wanted(machine, kb)))
+    load, installs = (
+        commands.load_module("nvidia", _LOAD),
+        commands.nvidia_driver(machine, module_flavour.wanted(machine, kb)),
+    )
+    return (*installs, load) if machine.symptom(*_NO_LIBRARY) else (load, *installs)
+
+
+_NO_LIBRARY = ("container-cli-load-library", "nvml-library-missing")
+"""The host lacks the driver's libraries: more is missing than the module."""
 
 
 _LOAD = "Load the NVIDIA kernel module, if the driver is installed on the host."

@@ -1,5 +1,3 @@
-"""The NVIDIA driver is too old for the CUDA runtime in use."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""An NVSwitch system without a running fabric manager of the driver's version."""
-
 from __future__ import annotations
 
 import re

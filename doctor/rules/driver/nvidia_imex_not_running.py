@@ -1,5 +1,3 @@
-"""GPUs of a rack-scale NVLink fabric, and no IMEX service or no channel of it."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -82,7 +80,6 @@ _RACK = ("GB200", "GB300")
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding a node: service, else channel."""
     imex = machine.nvidia_driver.imex
     racked = [
         g

@@ -1,5 +1,3 @@
-"""The NVIDIA driver does not build for this Linux kernel, or the kernel refuses it."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -76,7 +74,8 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
 
 
 _BUILD_FAILED = ("nvidia-module-build-failed", "nvidia-dkms-build-failed", "nvidia-dkms-module-failed",
-                 "nvidia-installer-build-failed", "nvidia-installer-step-failed")  # fmt: skip
+                 "nvidia-installer-build-failed", "nvidia-installer-step-failed", "dkms-bad-exit",
+                 "dkms-bad-exit-status")  # fmt: skip
 """The module was compiled, and that failed: to compile it again changes nothing."""
 
 

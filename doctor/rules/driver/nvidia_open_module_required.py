@@ -1,5 +1,3 @@
-"""The GPU needs NVIDIA's open kernel modules, and the proprietary ones are in use."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""NVIDIA's open kernel modules are loaded for a GPU older than Turing."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

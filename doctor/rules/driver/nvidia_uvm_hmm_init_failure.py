@@ -1,5 +1,3 @@
-"""CUDA cannot start: HMM in nvidia_uvm fails on this kernel."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""nvidia_uvm is not loaded, or its device node is missing beside the others."""
-
 from __future__ import annotations
 
 import re

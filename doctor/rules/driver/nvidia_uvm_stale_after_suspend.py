@@ -1,5 +1,3 @@
-"""nvidia_uvm is loaded but does not work: CUDA fails with unknown error (999)."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

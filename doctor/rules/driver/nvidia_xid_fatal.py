@@ -1,5 +1,3 @@
-"""The kernel log holds an Xid that the catalogue calls for more than restarting the program."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

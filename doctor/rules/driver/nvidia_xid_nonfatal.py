@@ -1,5 +1,3 @@
-"""The kernel log holds an Xid or SXid that asks for a restarted program, a look, or nothing."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -76,7 +74,6 @@ _OF_PROGRAM = ("RESTART_APP", "CHECK_UVM")
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding for each device that has no fatal Xid."""
     if not machine.kernel_log.events:
         return
     from doctor.rules.lib import xid_actions

@@ -1,5 +1,3 @@
-"""The operating system has neither CUDA nor ROCm: macOS."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

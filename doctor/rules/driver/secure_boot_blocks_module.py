@@ -1,5 +1,3 @@
-"""Secure Boot refuses the GPU's kernel module, since no key that the firmware trusts has signed it."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""This torch or platform does not support an allocator option that is set."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""An NCCL or RCCL setting names the wrong interface or disables a needed path."""
-
 from __future__ import annotations
 
 import re

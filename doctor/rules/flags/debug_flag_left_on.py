@@ -1,5 +1,3 @@
-"""A debugging flag is set that blocks, logs or serialises GPU work."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
@@ -69,7 +67,6 @@ REMEDIES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding a variable."""
     yield from evaluated(machine, RULE.id, _own(machine, kb))
 
 

@@ -1,5 +1,3 @@
-"""A variable is set that no component reads."""
-
 from __future__ import annotations
 
 import re

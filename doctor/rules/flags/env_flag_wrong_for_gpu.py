@@ -1,5 +1,3 @@
-"""An environment variable is set that suits only another GPU."""
-
 from __future__ import annotations
 
 import re
@@ -61,7 +59,6 @@ REMEDIES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding a variable that no GPU at hand can follow."""
     yield from evaluated(machine, RULE.id, _own(machine, kb))
 
 

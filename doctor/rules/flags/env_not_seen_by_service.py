@@ -1,5 +1,3 @@
-"""A variable is set in the shell but not for the service."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""HSA_OVERRIDE_GFX_VERSION is wrong for this GPU, or not needed."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence

@@ -1,5 +1,3 @@
-"""The *_VISIBLE_DEVICES variables conflict, are empty or point to missing GPUs."""
-
 from __future__ import annotations
 
 import re
@@ -135,7 +133,11 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
             pasted = run_line.from_text(machine, f"environment[{name}]")
             chosen = name == _CUDA and _hidden_by_choice(machine)
             sure = not pasted or (_fails(machine) and not chosen) or "twice" in fault
-            if not sure and not env[name].strip() and _under_ray(machine, env):
+            if (
+                not sure
+                and not env[name].strip()
+                and (package(machine, "ray") or any(n.startswith("RAY_") for n in env))
+            ):
                 continue  # Ray hides the GPUs from its driver and from tasks that ask for none
             if not sure and count == len(env[name].split(",")) > 1:
                 continue  # programs list the GPUs that the variable leaves them
@@ -201,11 +203,6 @@ def _given_twice(machine: Snapshot, env: Mapping[str, str]) -> Iterator[Finding]
 
 
 _NVIDIA_NODE = Lazy(r"/dev/nvidia\d{1,3}(?::|$)")
-
-
-def _under_ray(machine: Snapshot, env: Mapping[str, str]) -> bool:
-    """Whether a program runs on Ray: its package is there, or variables of its own are set."""
-    return package(machine, "ray") is not None or any(name.startswith("RAY_") for name in env)
 
 
 _FAILS = ("invalid-device-ordinal", "cuda-no-device", "cuda-no-device-code")

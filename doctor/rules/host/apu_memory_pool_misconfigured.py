@@ -1,5 +1,3 @@
-"""Carve-out or GTT settings limit the memory that ROCm gets on this APU."""
-
 from __future__ import annotations
 
 import re

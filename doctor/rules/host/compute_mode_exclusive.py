@@ -1,5 +1,3 @@
-"""The GPU's compute mode blocks another process."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""The CPU frequency governor is set to save power."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -54,7 +52,6 @@ REMEDIES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding where the fact says it."""
     if machine.host.cpu_governor == "powersave" and machine.gpus:
         yield Finding(
             severity=Severity.INFO,

@@ -1,5 +1,3 @@
-"""A board's configuration memory (infoROM) fails its checksum."""
-
 from __future__ import annotations
 
 import re
@@ -60,7 +58,6 @@ _WARNING = r"infoROM is corrupted(?: at gpu ([0-9A-Fa-f]{4,8}):([0-9A-Fa-f]{2}):
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding, for the GPU that the warning names."""
     printed = machine.nvidia_driver.smi_error
     warned = re.search(_WARNING, printed) if printed else None
     if not printed or not warned:

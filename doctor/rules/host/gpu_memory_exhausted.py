@@ -1,5 +1,3 @@
-"""The GPU's memory is full or nearly full."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Power or temperature limits the GPU's clocks."""
-
 from __future__ import annotations
 
 import re

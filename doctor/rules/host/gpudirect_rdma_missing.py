@@ -1,5 +1,3 @@
-"""GPUDirect RDMA lacks its kernel module or setting."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""The host's processors or memory reported hardware errors that they could not correct."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -55,7 +53,6 @@ _OLD_S = 86400
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding of all such lines."""
     events = [e for e in machine.kernel_log.events or () if e.code == "mce-uncorrectable"]
     if not events:
         return

@@ -1,5 +1,3 @@
-"""The kernel killed a process: the host, or the control group of a container or job, ran out of memory."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -67,7 +65,6 @@ _OLD_S = 86400
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding for the machine and one for control groups."""
     for event in machine.kernel_log.events or ():
         if event.code == "oom-kill":
             yield _finding(machine, event, "The host", _MACHINE)

@@ -1,5 +1,3 @@
-"""The integrated GPU interferes with the discrete one."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -90,7 +88,6 @@ _NO_CODE = ("torch-missing-gpu-arch", "library-missing-gpu-arch")
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding where ROCm lists both kinds and nothing chooses between them."""
     small, cards = integrated(machine), discrete(machine)
     if not small or not cards or any((machine.environment or {}).get(name) for name in _CHOOSE):
         return

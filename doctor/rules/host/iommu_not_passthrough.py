@@ -1,5 +1,3 @@
-"""The IOMMU is not in pass-through mode."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Above 4G Decoding or resizable BAR is disabled in the firmware."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

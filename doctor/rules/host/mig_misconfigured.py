@@ -1,5 +1,3 @@
-"""MIG is on but has no usable instances."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -98,7 +96,6 @@ def _one_each(machine: Snapshot) -> Remedy:
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding for each such GPU."""
     for gpu in machine.gpus or ():
         if gpu.mig_mode and gpu.mig_pending and gpu.mig_mode != gpu.mig_pending:
             yield Finding(

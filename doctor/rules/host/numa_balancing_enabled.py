@@ -1,5 +1,3 @@
-"""Automatic NUMA balancing is on."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -56,7 +54,6 @@ REMEDIES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding where the fact says it."""
     if machine.host.numa_balancing and machine.gpus:
         yield Finding(
             severity=Severity.INFO,

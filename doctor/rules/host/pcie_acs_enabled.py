@@ -1,5 +1,3 @@
-"""PCIe ACS sends GPU-to-GPU copies through the root complex."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -72,7 +70,6 @@ REMEDIES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding for the bridges that redirect."""
     if machine.gpus is not None and len(machine.gpus) < 2:
         return
     bridges = [d for d in machine.pci or () if d.acs_redirect]

@@ -1,5 +1,3 @@
-"""The GPU's slot or bridge does not support PCIe atomics."""
-
 from __future__ import annotations
 
 import re
@@ -74,7 +72,6 @@ _BEFORE_ATOMICS = Lazy(
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding for each GPU that the compute driver left out for it."""
     yield from _by_cpu(machine)
     source = machine.source("kernel_log.events")
     for event in machine.kernel_log.events or ():

@@ -1,5 +1,3 @@
-"""A GPU's PCIe link uses fewer lanes than the GPU supports."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""GPU-to-GPU copies over PCIe hang or corrupt data."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Persistence mode is off, so the NVIDIA driver unloads between programs."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -53,7 +51,6 @@ REMEDIES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding: the daemon serves all GPUs."""
     off = [gpu for gpu in machine.gpus or () if gpu.vendor == "nvidia" and gpu.persistence_mode is False]
     if not off:
         return

@@ -96,6 +96,8 @@ def effect_of(argv: Words) -> tuple[Expect, ...]:
         return tuple(_of_env(rest))
     if program == "sysctl" and words == ["kernel.numa_balancing=0"]:
         return (Expect(fact="host.numa_balancing", equals=0),)
+    if argv == ("systemctl", "reboot"):
+        return (Expect(fact="host.rebooted", equals=True),)
     if argv == ("systemctl", "enable", "--now", "nvidia-fabricmanager"):
         return (Expect(fact="nvidia_driver.fabric_manager.running", equals=True),)
     if argv == ("systemctl", "enable", "--now", "nvidia-imex"):
@@ -194,6 +196,8 @@ def _dnf(rest: Words, _machine: Snapshot) -> Words | str:
         return ("dnf", "module", "reset", "--assumeyes", rest[-1].partition(":")[0])
     if rest[:2] == ("module", "reset"):
         return "Enable the old stream again; `dnf module list --enabled` shows it before this step."
+    if rest[:1] == ("upgrade",):
+        return "Undo the transaction: `dnf history list` shows its number for `dnf history undo`."
     if rest[:1] == ("config-manager",):
         name = rest[-1].rpartition("/")[2]
         return ("rm", f"/etc/yum.repos.d/{name}")

@@ -84,7 +84,8 @@ def nvidia_driver(
     title = f"{verb} the NVIDIA driver ({what}, {flavour} kernel modules{_FROM_TURING * unseen})."
     if other := nvidia_packages.lacking(machine, wanted):
         title = f"{title[:-1]} from NVIDIA's repository; {other}."
-    installs = (*nvidia_packages.steps(machine, wanted), *_of_cloud(machine))
+    in_cloud = _CLOUD_DRIVERS.get((machine.host.cloud or "").lower())
+    installs = (*nvidia_packages.steps(machine, wanted), *((Step(text=in_cloud),) if in_cloud else ()))
     if not installs:
         guide = Step(text=f"Follow NVIDIA's guide for branch {wanted.branch}: {GUIDE}")
         return (_driver(title, (guide, REBOOT), machine, None),)
@@ -114,11 +115,6 @@ _CLOUD_DRIVERS = {
 }
 """learn.microsoft.com/azure/virtual-machines/linux/n-series-driver-setup; cloud.google.com/compute/docs/gpus
 (not verified)."""
-
-
-def _of_cloud(machine: Snapshot) -> tuple[Step, ...]:
-    text = _CLOUD_DRIVERS.get((machine.host.cloud or "").lower())
-    return (Step(text=text),) if text else ()
 
 
 def _driver(

@@ -10,6 +10,8 @@ from doctor.redaction.lazy import Lazy
 from doctor.rules.lib.advice import STOPS_CONTAINER, step, way
 from doctor.rules.lib.hardware import nodes_of
 
+UNMAPPED = 65534
+"""The number of a group that the user namespace does not map (man 7 user_namespaces)."""
 AMD_NODES = ("--device", "/dev/kfd", "--device", "/dev/dri")
 _IMAGE = Lazy(r"[\w][\w./:@-]{0,199}")
 _JETSON = Lazy(r"\bJetson\b|\bTegra|\bOrin\b|\bXavier\b|\bnvgpu\b|\bThor\b", re.IGNORECASE)
@@ -81,7 +83,7 @@ def with_group(machine: Snapshot, gid: int | None, mapped: bool = True) -> Remed
         number = str(gid) if gid is not None else "RENDER_GID (`stat -c %g /dev/kfd` on the node)"
         text = f"Set `spec.securityContext.supplementalGroups: [{number}]`."
         return pod("Add the pod to the group that owns the GPU's nodes.", text, "amd")
-    if machine.container.engine == "podman" or not mapped:
+    if machine.container.engine == "podman" or not mapped or gid == UNMAPPED:
         podman = machine.model_copy(update={"container": machine.container.model_copy(update={"engine": "podman"})})
         title = "Recreate the container with the GPU's nodes and your own groups."
         return recreate(podman, title, *AMD_NODES, "--group-add", "keep-groups", vendor="amd")

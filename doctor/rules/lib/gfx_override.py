@@ -1,9 +1,10 @@
-"""What the owner of an AMD GPU that a ROCm or torch does not support can do: a build with its code, TheRock's wheels of
-its own target, or the code of a relative (unofficial)."""
+"""What the owner of an AMD GPU that a ROCm or torch does not support can do: a build with its code, AMD's wheels of its
+own target, or the code of a relative (unofficial)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from doctor.facts.snapshot import Snapshot
@@ -11,7 +12,7 @@ from doctor.findings import Expect, Remedy, Scope
 from doctor.knowledge.gfx_support import support_of, wheel_of
 from doctor.knowledge.overrides import override_of
 from doctor.rules.lib.advice import looks, step, way
-from doctor.rules.lib.pip import python_after, python_of
+from doctor.rules.lib.pip import beside, delete, python_after, python_of
 from doctor.rules.lib.torch_install import (
     REPLACES,
     TEST,
@@ -21,19 +22,29 @@ from doctor.rules.lib.torch_install import (
     see_gpu,
     solved,
     undo_torch,
+    wanted,
 )
 
 if TYPE_CHECKING:
     from doctor.knowledge import Knowledge
     from doctor.knowledge.overrides import Override
 
+WSL_LIST = "https://rocm.docs.amd.com/projects/radeon-ryzen/en/latest/docs/compatibility/compatibilityrad/wsl/wsl_compatibility.html"
 NAME = "HSA_OVERRIDE_GFX_VERSION"
-_THEROCK = "https://github.com/ROCm/TheRock/blob/main/RELEASES.md"
 
 
 def remedies(machine: Snapshot, kb: Knowledge, gfx: str) -> tuple[Remedy, ...]:
     """Best first; never empty, so that each card gets an answer."""
-    return (*_native(machine, kb, gfx), *_override(machine, kb, gfx), *_therock(kb, gfx), *_without_rocm(kb, gfx))
+    if machine.os.id == "windows" and not machine.host.wsl:  # the override is one of Linux
+        title = f"Use a build of the program for Windows with code for {gfx[:20]}, or its Vulkan backend."
+        return (way(title, Scope.ENVIRONMENT, vendor="amd"),)
+    if machine.host.wsl:
+        title = "Compare the GPU with AMD's list for WSL; one that is not on it needs Linux itself, or Windows."
+        return (way(title, Scope.DRIVER, step(f"Read AMD's list: {WSL_LIST}"), vendor="amd"),)
+    native = tuple(_native(machine, kb, gfx))
+    own, override = () if native else tuple(_of_amd(machine, kb, gfx)), tuple(_override(machine, kb, gfx))
+    by_rank = (*own, *override) if support_of(kb, gfx).is_listed_now else (*override, *own)
+    return (*native, *by_rank, *_without_rocm(kb, gfx))
 
 
 def _native(machine: Snapshot, kb: Knowledge, gfx: str) -> Iterator[Remedy]:
@@ -88,14 +99,20 @@ def override(machine: Snapshot, row: Override, python: str | None = None) -> Rem
     )
 
 
-def _therock(kb: Knowledge, gfx: str) -> Iterator[Remedy]:
-    support = support_of(kb, gfx)
-    if any(builder.component == "therock" for builder in support.builders) and not support.is_listed_now:
-        make = step("Create an environment.", "python3", "-m", "venv", "therock-env", where="environment")
-        find = step(f"Find the index of {gfx[:20]}'s family and its pip command: {_THEROCK}", where="environment")
-        title = f"Install a nightly build from TheRock for {gfx[:20]} (not released by AMD), in a new environment."
-        undo = (step("Delete the new environment; the old one is unchanged.", where="environment"),)
-        yield way(title, Scope.ENVIRONMENT, make, find, vendor="amd", risk="nightly builds can be broken", undo=undo)
+def _of_amd(machine: Snapshot, kb: Knowledge, gfx: str) -> Iterator[Remedy]:
+    """AMD's wheels of torch by GPU, which bring their own ROCm, in a new environment."""
+    from doctor.resolve import from_snapshot
+    from doctor.resolve.device_wheels import stack
+    from doctor.resolve.solve import wishes
+
+    target = replace(from_snapshot(kb, machine), vendor="amd", arch=gfx)
+    if found := stack(kb, target, wishes(wanted(machine)), "pip"):
+        torch = found.picks[0]
+        what = f"torch {torch.version}" if torch.version else "a nightly torch"
+        title = f"Install {what} from AMD's wheels for {gfx[:20]} in a new environment."
+        fill = beside(machine, *(pick.requirement for pick in found.picks), "--index-url", *torch.index)
+        risk = None if torch.version else "nightly builds can be broken"
+        yield way(title, Scope.ENVIRONMENT, *fill, risk=risk, vendor="amd", undo=delete())
 
 
 def _without_rocm(kb: Knowledge, gfx: str) -> Iterator[Remedy]:

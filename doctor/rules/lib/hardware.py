@@ -15,6 +15,11 @@ ROOT_UID = 0
 _GONE = ("ENOENT", "ENOTDIR")
 
 
+def named_gpu(gpu: Gpu) -> str:
+    """`gfx1031 (RX 6700 XT)`"""
+    return f"{(gpu.arch or 'this GPU')[:20]}{f' ({gpu.name[:40]})' if gpu.name else ''}"
+
+
 def compute_gpus(machine: Snapshot) -> tuple[Gpu, ...]:
     """The known GPUs that CUDA or ROCm could run on; a display chip of another vendor is none."""
     return tuple(g for g in machine.gpus or () if g.vendor in COMPUTE_VENDORS)

@@ -3,7 +3,7 @@
 A distribution's own package is named only where the table has the branch, and a version is promised only where it was
 looked up. Else NVIDIA's repository is added first, and held on the branch by the distribution's own means
 (docs.nvidia.com/datacenter/tesla/driver-installation-guide, kernel-modules and version-locking, 620 edition, 2026-11;
-SUSE: sndirsch.github.io/nvidia, 2026-02).
+SUSE: sndirsch.github.io/nvidia, 2026-02; dnf-plugins-core.readthedocs.io and dnf5.readthedocs.io, 2026-11).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from doctor.facts import Snapshot
 from doctor.findings import Step
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib.advice import writes
-from doctor.rules.lib.packages import READ_SUSE, host_family, install, kernel_headers
+from doctor.rules.lib.packages import READ_SUSE, family, host_family, install, kernel_headers
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -112,6 +112,20 @@ def lacking(machine: Snapshot, wanted: Wanted) -> str | None:
     return f"{row.os[0].capitalize()} {row.version} itself carries {row.nvidia[newest] or newest}"
 
 
+def cuda_toolkit(machine: Snapshot, release: str) -> Iterator[Step]:
+    """A release of CUDA's toolkit beside the others, from NVIDIA's repository; `release` may be a placeholder."""
+    package, manager = f"cuda-toolkit-{release.replace('.', '-')}", family(machine)
+    if manager in (None, "pacman"):
+        archive = "https://developer.nvidia.com/cuda-toolkit-archive"
+        yield Step(text=f"Install the toolkit of CUDA {release} with NVIDIA's runfile installer: {archive}")
+        return
+    if not machine.container.inside:
+        yield from _repository(machine, distribution(machine))
+    if manager == "apt":
+        yield Step(text="Read the package lists.", command=("apt-get", "update"))
+    yield Step(text=f"Install {package} from NVIDIA's repository.", command=install(manager, package))
+
+
 def _repository(machine: Snapshot, row: Distribution | None) -> Iterator[Step]:
     """NVIDIA's repository for this system."""
     folder = row.nvidia_repository if row else None
@@ -171,6 +185,11 @@ def _dnf(machine: Snapshot, row: Distribution | None, wanted: Wanted) -> Iterato
             text=f"Select branch {branch}; {newest}.", command=("dnf", "module", "enable", "--assumeyes", stream)
         )
     else:
+        if (
+            Dotted(machine.nvidia_driver.version or "").series(1) == branch
+        ):  # a lock takes the version that is installed
+            upgrade = ("dnf", "upgrade", "--assumeyes", f"*nvidia*{branch}*")
+            yield Step(text=f"Upgrade to the newest driver of branch {branch}.", command=upgrade)
         add = ("add",) if machine.os.id == "fedora" else ()
         if not add:
             plugin = install("dnf", "python3-dnf-plugin-versionlock")

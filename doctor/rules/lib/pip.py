@@ -61,22 +61,36 @@ def pip(machine: Snapshot, text: str, *words: str) -> tuple[Step, ...]:
     """`pip install WORDS` in the user's environment, or in a new one where that refuses it."""
     if not refuses_pip(machine):
         return (_step(text, python_of(machine), "-m", "pip", "install", *words),)
-    fill = f"Install into it; run your program with {_NEW}/bin/python."
     if machine.interpreter.path is None:
         make = f"Create {_NEW}, an environment with its own Python (uv: https://docs.astral.sh/uv/)."
         install = ("uv", "pip", "install", "--python", _NEW)
-        return _step(make, "uv", "venv", "--python", _SERVED, _NEW), _step(fill, *install, *words)
-    apart = family(machine) == "apt" and python_of(machine).startswith("/usr/bin/")
-    needs = " It needs the package python3-venv." if apart else ""
-    make = f"Create {_NEW}, an environment on top of this Python, which refuses pip.{needs}"
-    create = (python_of(machine), "-m", "venv", "--system-site-packages", _NEW)
-    return _step(make, *create), _step(fill, f"{_NEW}/bin/python", "-m", "pip", "install", *words)
+        return _step(make, "uv", "venv", "--python", _SERVED, _NEW), _step(_fill(_NEW), *install, *words)
+    return beside(machine, *words, on_top=True)
+
+
+def beside(machine: Snapshot, *words: str, where: str = _NEW, on_top: bool = False) -> tuple[Step, ...]:
+    """`pip install WORDS` in a new environment, which sees the packages that are here only where it is `on_top`."""
+    python = python_of(machine)
+    what = "an environment on top of this Python, which refuses pip." if on_top else "a new environment."
+    needs = " It needs the package python3-venv." * (family(machine) == "apt" and python.startswith("/usr/bin/"))
+    create = (python, "-m", "venv", *["--system-site-packages"] * on_top, where)
+    install = (f"{where}/bin/python", "-m", "pip", "install")
+    return _step(f"Create {where}, {what}{needs}", *create), _step(_fill(where), *install, *words)
+
+
+def _fill(where: str) -> str:
+    return f"Install into it; run your program with {where}/bin/python."
+
+
+def delete(where: str = _NEW) -> tuple[Step, ...]:
+    """Takes back `beside`."""
+    return (_step("Delete the new environment; the old one is unchanged.", "rm", "-r", where),)
 
 
 def undo(machine: Snapshot, replaced: Iterable[Package]) -> tuple[Step, ...]:
     """Brings those packages back, as they are now, after `pip`."""
     if refuses_pip(machine):
-        return (_step("Delete the new environment.", "rm", "-r", _NEW),)
+        return delete()
     return tuple(_again(python_of(machine), sorted(replaced, key=lambda p: p.name != "torch")))
 
 

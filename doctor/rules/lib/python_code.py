@@ -9,6 +9,7 @@ from doctor.facts.python import GpuBinary
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Evidence, Finding, Severity, Subject, evidence
 from doctor.knowledge.gpu_code import way
+from doctor.rules.lib.hardware import named_gpu
 from doctor.rules.lib.python_packages import pip_install
 from doctor.rules.lib.torch_install import install
 
@@ -80,7 +81,7 @@ def _lacking(machine: Snapshot, package: str, binaries: list[GpuBinary], gpu: Gp
     return Finding(
         summary=f"{label} has only PTX for {gpu.arch}, and the driver is too old to compile it."
         if old
-        else f"{label} has no code for {gpu.arch} ({(gpu.name or gpu.key)[:40]}).",
+        else f"{label} has no code for {named_gpu(gpu)}.",
         severity=Severity.WARNING,
         subject=Subject(kind="package", id=package),
         evidence=(

@@ -199,7 +199,8 @@ def not_found(machine: Snapshot) -> Iterator[Finding]:
     if not lacking:
         return
     first = lacking[0]
-    absent = [u for u in unmet(machine, ("torch",)) if u.held is None and _brings(u.wants, lacking)]
+    brought = [f"nvidia-{_PACKAGES.get(held.key.partition('.so')[0], '?')}" for held in lacking]
+    absent = [u for u in unmet(machine, ("torch",)) if u.held is None and any(name in u.wants for name in brought)]
     wanted = [f"{u.wants}{u.specifier}" for u in absent]
     more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
     yield Finding(
@@ -259,10 +260,6 @@ def is_gpu(name: str) -> bool:
     """Whether a soname is of the GPU stack."""
     stem = name.partition(".so")[0]
     return stem in _PACKAGES or stem in COMPONENTS or stem.startswith((*_ROCM, "libcudnn_", "libnvshmem"))
-
-
-def _brings(package: str, lacking: list[LoadedLibrary]) -> bool:
-    return any(f"nvidia-{_PACKAGES.get(held.key.partition('.so')[0], '?')}" in package for held in lacking)
 
 
 def system_libraries(machine: Snapshot) -> Iterator[tuple[LoadedLibrary, Evidence]]:

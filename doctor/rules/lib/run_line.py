@@ -158,6 +158,8 @@ _NVIDIA_SAID = (
     *("nvml-unknown-error", "docker-no-nvidia-runtime", "nvidia-node-permission"),
 )
 _AMD_SAID = (
+    "torch-reports-no-hip-gpu",
+    "hip-invalid-device-function",
     "hip-no-device",
     "hip-no-device-code",
     "rocm-module-not-loaded",

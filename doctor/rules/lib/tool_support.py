@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from doctor.facts.drivers import Install, Tool
 from doctor.facts.snapshot import Snapshot
 from doctor.knowledge.windows import sm_number
+from doctor.rules.lib.hardware import named_gpu
 from doctor.rules.lib.python_code import one_an_arch
 from doctor.versions import Dotted
 
@@ -21,7 +22,8 @@ _OF_ROCM = ("hipcc", "amdclang++", "rocprofv3", "rocprof-sys-run", "rocprof-sys-
 
 
 class Unserved(NamedTuple):
-    """`thing` is the tool's or installation's name, `where` its path, `names` the facts that it rests on."""
+    """`thing` is the tool's or installation's name, `where` its path, `names` the facts that it rests on, `cuda` the
+    release of the toolkit that serves."""
 
     thing: str
     where: str
@@ -29,6 +31,7 @@ class Unserved(NamedTuple):
     names: tuple[str, ...]
     fix: str
     source: str
+    cuda: str | None = None
 
 
 def release(machine: Snapshot, tool: Tool) -> str | None:
@@ -77,7 +80,7 @@ def _cuda(machine: Snapshot, kb: Knowledge, install: Install) -> Iterator[Unserv
                 f"CUDA {row.minor}", install.path,
                 f"The libraries of CUDA {row.minor} ({libraries}) do not support {gpu.arch}{_until(kb, number)}.",
                 ("cuda", f"gpus[{gpu.key}].arch"),
-                _older(kb, number, "Install libraries"), f"{row.source} ({row.as_of})",
+                *_older(kb, number, "Install libraries", f"{row.source} ({row.as_of})"),
             )  # fmt: skip
 
 
@@ -90,13 +93,13 @@ def _nvcc(machine: Snapshot, kb: Knowledge, version: str, path: str, fact: str) 
         names = (fact, f"gpus[{gpu.key}].arch")
         if number < min(row.sm):
             text = f"nvcc of CUDA {row.minor} and its libraries do not support {gpu.arch}{_until(kb, number)}."
-            yield Unserved("nvcc", path, text, names, _older(kb, number, "Install the toolkit"), source)
+            yield Unserved("nvcc", path, text, names, *_older(kb, number, "Install the toolkit", source))
         elif number not in row.sm:
             first = kb.cuda_range(number)
             since = f"; CUDA {first[0]} is the first that does" if first else ""
             text = f"nvcc of CUDA {row.minor} cannot compile for {gpu.arch}{since}."
             fix = f"Install the toolkit of CUDA {first[0]} or newer." if first else "Install a newer toolkit."
-            yield Unserved("nvcc", path, text, names, fix, source)
+            yield Unserved("nvcc", path, text, names, fix, source, first[0] if first else None)
     floor, driver = kb.cuda_floor(row.minor), machine.nvidia_driver.version
     if floor and driver and not Dotted(driver).reaches(floor.driver):
         served = kb.driver_serves_cuda(driver)
@@ -106,7 +109,7 @@ def _nvcc(machine: Snapshot, kb: Knowledge, version: str, path: str, fact: str) 
             f"{floor.driver} or newer.",
             (fact, "nvidia_driver.version"),
             f"Install a toolkit of CUDA {served} or older, or a newer driver." if served else "Install a newer driver.",
-            floor.source,
+            floor.source, served,
         )  # fmt: skip
 
 
@@ -133,7 +136,7 @@ def _by_table(machine: Snapshot, kb: Knowledge, tool: Tool, version: str) -> Ite
         if not _serves(row, gpu):
             yield Unserved(
                 tool.name, tool.key,
-                f"{tool.name} {version[:20]} does not support {gpu.arch} ({(gpu.name or '')[:40]}).",
+                f"{tool.name} {version[:20]} does not support {named_gpu(gpu)}.",
                 ("tools", f"gpus[{gpu.key}].arch"),
                 f"Use {row.instead or f'a release of {tool.name} that supports {gpu.arch}'}.", source,
             )  # fmt: skip
@@ -170,6 +173,7 @@ def _until(kb: Knowledge, number: int) -> str:
     return f"; CUDA {known[1]} is the last that does" if known else ""
 
 
-def _older(kb: Knowledge, number: int, what: str) -> str:
-    known = kb.cuda_range(number)
-    return f"{what} of CUDA {known[1]} or older." if known else f"{what} of an older CUDA."
+def _older(kb: Knowledge, number: int, what: str, source: str) -> tuple[str, str, str | None]:
+    """Fix, source and release."""
+    last = (kb.cuda_range(number) or (None, None))[1]
+    return (f"{what} of CUDA {last} or older." if last else f"{what} of an older CUDA."), source, last

@@ -5,6 +5,7 @@ from __future__ import annotations
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Remedy, Scope, Step
 from doctor.rules.lib.advice import set_to, step, way
+from doctor.rules.lib.nvidia_packages import cuda_toolkit
 from doctor.rules.lib.packages import family, install
 from doctor.rules.lib.pip import python_of
 from doctor.versions import Dotted
@@ -32,8 +33,9 @@ def toolkit_of_torch(machine: Snapshot, release: str | None = None) -> tuple[Rem
         return (way(f"Compile with the {what} toolkit of torch's release.", Scope.ENVIRONMENT, *steps, undo=back),)
     series = ours
     path = f"/opt/rocm-{series}.0" if amd else f"/usr/local/cuda-{series}"
-    package = f"rocm-dev{series}.0" if amd else f"cuda-toolkit-{series.replace('.', '-')}"
-    argv = install(family(machine), package)
-    first = Step(text=f"Install {package} from {'AMD' if amd else 'NVIDIA'}'s repository.", command=argv)
+    package = f"rocm-dev{series}.0"
+    argv = None if family(machine) == "pacman" else install(family(machine), package)
+    of_amd = (Step(text=f"Install {package} from AMD's repository.", command=argv),)
+    first = of_amd if amd else cuda_toolkit(machine, series)
     build = set_to(machine, f"Install the toolkit of {label} and compile with it.", where="the build", **{name: path})
-    return (build.model_copy(update={"steps": (first, *build.steps), "root": True, "effect": ()}),)
+    return (build.model_copy(update={"steps": (*first, *build.steps), "root": True, "effect": ()}),)

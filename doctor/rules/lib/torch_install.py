@@ -91,7 +91,7 @@ def _solved(machine: Snapshot, vendor: str, pin: str) -> Solution | None:
     target = replace(from_snapshot(kb, machine), vendor="nvidia" if vendor == "nvidia" else "amd", arch=archs[0])
     if vendor == "nvidia" and not target.driver:
         return None
-    found = solve(kb, target, [f"{name}{pin if name == 'torch' else ''}" for name in _wanted(machine)])
+    found = solve(kb, target, [f"{name}{pin if name == 'torch' else ''}" for name in wanted(machine)])
     for arch in archs[1:]:
         pinned = [f"torch=={found.build.version}+{found.build.tag}"] if found.build else []
         if solve(kb, replace(target, arch=arch), pinned).status != "solved":
@@ -99,7 +99,8 @@ def _solved(machine: Snapshot, vendor: str, pin: str) -> Solution | None:
     return found if found.status == "solved" and found.build else None
 
 
-def _wanted(machine: Snapshot) -> list[str]:
+def wanted(machine: Snapshot) -> list[str]:
+    """torch, and the packages of its family that are installed."""
     held = {p.name for p in machine.packages or ()}
     return [name for name in _FAMILY if name == "torch" or name in held]
 
@@ -115,25 +116,29 @@ def install(machine: Snapshot, vendor: Literal["amd", "nvidia"], found: Solution
     if vendor == "nvidia" and on_jetson(machine):
         title = "Install NVIDIA's build of torch for this JetPack and this Python, in a new environment."
         return by_hand(title, Scope.ENVIRONMENT, f"Follow NVIDIA's guide: {_OF_JETSON}", undo=_DELETE, vendor=vendor)
-    found, same, wanted = found or solved(machine, vendor), release_of(machine), _wanted(machine)
+    found, same, names = found or solved(machine, vendor), release_of(machine), wanted(machine)
     kept = None
     if found and found.build:
         tag, kept = found.build.tag, found.build.version
-        wanted = [f"torch=={kept}", *(pick.requirement for pick in found.picks)]
+        names = [f"torch=={kept}", *(pick.requirement for pick in found.picks)]
     else:
         tag = cuda_tag(machine) if vendor == "nvidia" else rocm_tag(machine)
         if same and (of_same := _tag_of(same, vendor, tag)):
-            tag, kept, wanted = of_same, same, [f"torch=={same}", *wanted[1:]]
+            tag, kept, names = of_same, same, [f"torch=={same}", *names[1:]]
     what = f"torch {kept}" if kept else "torch"
     where = "a new" if refuses_pip(machine) else "this"
     title = f"Install {what} for {'CUDA' if vendor == 'nvidia' else 'ROCm'} ({tag}) in {where} environment."
     if same and kept != same:
         title = f"{title[:-1]}; no build of {same} is known to match."
+    risk = None if refuses_pip(machine) else REPLACES
+    if machine.container.image and machine.container.inside is None:  # of a text with a run line
+        title = f"In the container: {title[:1].lower()}{title[1:-1]}, or use a tag of the image for this GPU."
+        risk = "is lost when the container is recreated; a rebuilt image keeps it"
     return Remedy(
         title=title,
         scope=Scope.ENVIRONMENT,
-        steps=install_torch(machine, tag, *wanted),
-        risk=None if refuses_pip(machine) else REPLACES,
+        steps=install_torch(machine, tag, *names),
+        risk=risk,
         keeps=(f"torch {same}",) if same and kept == same else (),
         effect=(Expect(fact="torch.version", equals=f"{kept}+{tag}"),) if kept else (),
         undo=undo_torch(machine),

@@ -1,11 +1,10 @@
-"""This GPU is not in the knowledge base."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Finding, Layer, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib.advice import step, way
 from doctor.rules.lib.arguments import Knowledge, Profile
 
 RULE = Rule(
@@ -44,8 +43,25 @@ docs/rules.md
 )
 
 
+REMEDIES = (
+    way(
+        "Install a newer knowledge base, or report this GPU's id.",
+        Scope.ENVIRONMENT,
+        step(
+            "Install it (FILE: from a newer release of doctor).",
+            "doctor",
+            "knowledge",
+            "install",
+            "FILE",
+            where="environment",
+        ),
+        step("If that does not know the GPU either, report the id that this shows.", "lspci", "-nn"),
+        undo=(step("Use the shipped one again.", "doctor", "knowledge", "remove", where="environment"),),
+    ),
+)
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding a PCI id."""
     seen = set()
     for gpu in machine.gpus or ():
         if not gpu.pci_id or gpu.vendor not in ("nvidia", "amd") or gpu.pci_id in seen:
@@ -59,4 +75,5 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 summary=f"GPU {gpu.pci_id[:20]} is not in the knowledge base, so only generic checks ran.",
                 subject=Subject(kind="gpu", id=gpu.pci_id),
                 evidence=evidence(machine, (f"gpus[{gpu.key}].pci_id", f"gpus[{gpu.key}].name")),
+                remedies=REMEDIES,
             )

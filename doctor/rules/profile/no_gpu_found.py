@@ -1,10 +1,7 @@
-"""No GPU was found."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.facts.gpu import Gpu
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Severity
 from doctor.rules.lib import run_line
@@ -57,7 +54,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     """The text says where doctor looked; a container proves nothing about its host."""
     if machine.gpus is None or any(g.vendor in ("nvidia", "amd", "intel") for g in machine.gpus):
         return
-    if vendors_there(machine) or any(_told_by_address(machine, gpu) for gpu in machine.gpus):
+    # Logs of NCCL and RCCL show only a GPU's address.
+    by_address = (g.key for g in machine.gpus if g.vendor is None)
+    if vendors_there(machine) or any(run_line.from_text(machine, f"gpus[{key}].pci_address") for key in by_address):
         return
     looked = "PCI devices, /sys/class/kfd and device nodes"
     inside = " Its host may have some." if machine.container.inside else ""
@@ -68,8 +67,3 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         evidence=(Evidence(text="no AMD, NVIDIA or Intel GPU", source=machine.source("gpus")),),
         verify=("lspci", "-nn"),
     )
-
-
-def _told_by_address(machine: Snapshot, gpu: Gpu) -> bool:
-    """Whether a text shows only the GPU's address, as logs of NCCL and RCCL do: its vendor is unknown."""
-    return gpu.vendor is None and run_line.from_text(machine, f"gpus[{gpu.key}].pci_address")

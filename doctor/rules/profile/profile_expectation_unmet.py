@@ -1,5 +1,3 @@
-"""A profile expectation is not met."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

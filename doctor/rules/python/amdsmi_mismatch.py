@@ -1,5 +1,3 @@
-"""The amdsmi Python package is missing or does not match ROCm."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

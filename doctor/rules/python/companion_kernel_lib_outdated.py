@@ -1,5 +1,3 @@
-"""A kernel library is too old for its framework."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""An extension was built for another torch, CUDA or C++ ABI."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Several copies of a GPU library conflict, and the wrong one is loaded."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""A GPU library that a program needs is not on the library path."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

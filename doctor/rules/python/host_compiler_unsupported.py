@@ -1,5 +1,3 @@
-"""nvcc or hipcc does not support the host compiler."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""The C++ headers for the newest installed gcc are missing."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""The environment's path contains a space."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -8,6 +6,7 @@ from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib.advice import step, way
 from doctor.rules.lib.arguments import Knowledge, Profile
+from doctor.rules.lib.pip import beside, delete
 
 _OF_HIP = ("hip-invalid-device-function",)
 """What only a build for ROCm says."""
@@ -55,20 +54,10 @@ https://github.com/ROCm/clr/issues
 
 def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     """A new environment beside the old one."""
-    make = step("Create it.", "python3", "-m", "venv", "/opt/venv", where="environment")
-    fill = step(
-        "Install the same packages (of `pip freeze > requirements.txt` in the old one).",
-        "/opt/venv/bin/python",
-        "-m",
-        "pip",
-        "install",
-        "-r",
-        "requirements.txt",
-        where="environment",
-    )
-    undo = (step("Delete the new environment; the old one is unchanged.", where="environment"),)
+    held = step("List its packages: `pip freeze > requirements.txt` in the old environment.", where="environment")
+    new = beside(machine, "-r", "requirements.txt", where="/opt/venv")
     title = "Create the environment again under a path without spaces."
-    return (way(title, Scope.ENVIRONMENT, make, fill, undo=undo),)
+    return (way(title, Scope.ENVIRONMENT, held, *new, undo=delete("/opt/venv")),)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:

@@ -1,5 +1,3 @@
-"""JAX's GPU plugin is missing or does not match."""
-
 from __future__ import annotations
 
 import re

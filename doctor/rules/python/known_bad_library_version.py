@@ -1,5 +1,3 @@
-"""An installed release of a GPU library has a known bug."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

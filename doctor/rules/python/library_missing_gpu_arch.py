@@ -1,5 +1,3 @@
-"""A GPU library has no kernels for this GPU."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

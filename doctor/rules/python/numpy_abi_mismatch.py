@@ -1,5 +1,3 @@
-"""A module was compiled for another NumPy major version."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

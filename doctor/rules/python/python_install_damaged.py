@@ -1,5 +1,3 @@
-"""What is installed for Python is not whole."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

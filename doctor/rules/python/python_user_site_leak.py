@@ -1,5 +1,3 @@
-"""Packages in ~/.local hide those of the environment."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

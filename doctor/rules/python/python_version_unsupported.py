@@ -1,5 +1,3 @@
-"""No build of the package exists for this Python version."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

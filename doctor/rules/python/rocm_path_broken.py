@@ -1,5 +1,3 @@
-"""PATH, ROCM_PATH or HIP_PATH does not point to ROCm."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

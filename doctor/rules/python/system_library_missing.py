@@ -1,5 +1,3 @@
-"""A system library outside the GPU stack is missing."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""TensorFlow does not match the installed CUDA, cuDNN or ROCm."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

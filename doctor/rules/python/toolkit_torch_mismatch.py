@@ -1,5 +1,3 @@
-"""The compiler's CUDA or ROCm differs from the one that torch was built with."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

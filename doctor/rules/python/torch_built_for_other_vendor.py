@@ -1,5 +1,3 @@
-"""A CUDA build of torch where only AMD GPUs are, or a ROCm build where only NVIDIA GPUs are."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

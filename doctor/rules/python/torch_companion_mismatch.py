@@ -1,5 +1,3 @@
-"""torchvision or torchaudio does not match torch."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""torch has no GPU support and a GPU is there."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -78,7 +76,6 @@ _ANOTHER_ENGINE = ("onnxruntime-applied-gpu",)
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding, with a fix for each vendor that is there."""
     vendors = _vendors(vendors_there(machine))
     build = build_of(machine, kb)
     blind = machine.torch.available is False or machine.symptom("torch-reports-no-gpu") is not None

@@ -1,5 +1,3 @@
-"""torch has no code for this GPU's architecture."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -9,6 +7,7 @@ from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scop
 from doctor.rules.lib import gfx_override, python_files, run_line
 from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.error_texts import failing
+from doctor.rules.lib.hardware import named_gpu
 from doctor.rules.lib.integrated import is_integrated
 from doctor.rules.lib.torch_archs import made_for, no_wheel_serves, outside_cuda, runs, torch_serves
 from doctor.rules.lib.torch_install import install, run_kernel, solved
@@ -71,7 +70,6 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding for each architecture that torch has no code for."""
     yield from python_files.torch_ptx(machine, kb)
     vendor, archs = made_for(machine, kb)
     gpus = [g for g in machine.of_vendor(vendor or "-") if g.arch]
@@ -86,7 +84,7 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         first = next(g for g in gpus if g.arch == arch)
         yield Finding(
             summary=" ".join(("torch", *filter(None, (machine.torch.version or "")[:40].split())))
-            + f" has no code for {str(arch)[:20]} ({(first.name or first.key)[:40]}).",
+            + f" has no code for {named_gpu(first)}.",
             severity=Severity.INFO
             if _unseen(machine, vendor) or (served and _fails_elsewhere(machine))
             else Severity.WARNING
@@ -160,11 +158,10 @@ def _by_release(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     for arch, gpu in sorted(unserved.items(), key=str):
         yield Finding(
             summary=(
-                f"torch {(machine.torch.version or '')[:40]} {why[arch]} {str(arch)[:20]}"
+                f"torch {(machine.torch.version or '')[:40]} {why[arch]} {named_gpu(gpu)}."
                 if why[arch]
-                else f"No wheel of torch {(machine.torch.version or '')[:40]} has code for {str(arch)[:20]}"
-            )
-            + f" ({(gpu.name or gpu.key)[:40]}).",
+                else f"No wheel of torch {(machine.torch.version or '')[:40]} has code for {named_gpu(gpu)}."
+            ),
             severity=Severity.WARNING if run_line.from_text(machine, "torch.version") else Severity.ERROR,
             subject=Subject(kind="gpu", id=gpu.key),
             evidence=evidence(machine, ("torch.version", f"gpus[{gpu.key}].arch", f"gpus[{gpu.key}].name")),

@@ -1,5 +1,3 @@
-"""torch's ROCm does not match the installed ROCm or its driver."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

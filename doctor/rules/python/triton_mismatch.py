@@ -1,5 +1,3 @@
-"""triton is missing, installed twice, or incompatible with torch."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

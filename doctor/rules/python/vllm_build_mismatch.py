@@ -1,5 +1,3 @@
-"""vLLM was built for another torch, CUDA, ROCm or GPU."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -13,6 +11,7 @@ from doctor.rules.lib.advice import step, way
 from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.framework_pins import series_of, torch_series
 from doctor.rules.lib.hardware import vendors_there
+from doctor.rules.lib.pip import beside, delete
 from doctor.rules.lib.presence import present
 from doctor.rules.lib.python_packages import package, pip_install, release, shown
 
@@ -53,8 +52,6 @@ https://docs.vllm.ai/en/latest/getting_started/installation/
 
 def advice(machine: Snapshot, kb: Knowledge | None = None) -> tuple[Remedy, ...]:
     """A new environment, so that pip installs the torch that vLLM pins."""
-    make = step("Create an environment.", "python3", "-m", "venv", "vllm-env", where="environment")
-    undo = (step("Delete the new environment; the old one is unchanged.", where="environment"),)
     title = "Install vLLM into a new environment, with the torch that it pins."
     if (vendors_there(machine) or run_line.vendors_meant(machine)) == {"amd"} or machine.symptom(*_OF_AMD):
         text = "AMD publishes vLLM as a container, rocm/vllm; PyPI's wheel is for CUDA."
@@ -62,8 +59,7 @@ def advice(machine: Snapshot, kb: Knowledge | None = None) -> tuple[Remedy, ...]
         return (
             way("Run vLLM in AMD's container.", Scope.CONTAINER, get, vendor="amd", undo=(step("Delete the image."),)),
         )
-    fill = step("Install vLLM.", "vllm-env/bin/python", "-m", "pip", "install", "vllm", where="environment")
-    return (way(title, Scope.ENVIRONMENT, make, fill, undo=undo),)
+    return (way(title, Scope.ENVIRONMENT, *beside(machine, "vllm"), undo=delete()),)
 
 
 _OF_AMD = ("amdsmi-module-missing", "amdsmi-library-missing", "amdsmi-undefined-symbol")

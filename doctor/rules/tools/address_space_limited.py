@@ -1,5 +1,3 @@
-"""A limit on the address space keeps GPU runtimes from starting."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""A variable does not reach the program that it is set for."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

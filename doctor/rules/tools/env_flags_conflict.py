@@ -1,5 +1,3 @@
-"""Environment variables conflict with each other or with the installed versions and GPUs."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""A component misreads the value of a variable, ignores it or crashes on it."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

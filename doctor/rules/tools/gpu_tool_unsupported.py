@@ -1,13 +1,12 @@
-"""A compiler, converter, profiler or CUDA's libraries have no support for this GPU."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Action, Evidence, Finding, Rule, Scope, Severity, Subject, evidence
-from doctor.rules.lib.advice import by_hand
+from doctor.findings import Action, Evidence, Finding, Remedy, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib.advice import way
 from doctor.rules.lib.arguments import Knowledge, Profile
+from doctor.rules.lib.nvidia_packages import cuda_toolkit
 from doctor.rules.lib.tool_support import unserved
 
 RULE = Rule(
@@ -48,8 +47,20 @@ https://rocm.docs.amd.com/projects/rocprofiler-compute/en/latest/reference/compa
 )
 
 
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """Where neither the tool nor the GPU is known."""
+    title = (
+        "Install CUDA's toolkit of a release that supports the GPU (RELEASE: 12-9 before Turing, 13-0 from Turing on)."
+    )
+    return (_install(machine, title, "RELEASE"),)
+
+
+def _install(machine: Snapshot, title: str, cuda: str | None) -> Remedy:
+    steps = cuda_toolkit(machine, cuda) if cuda else ()
+    return way(title, Scope.HOST, *steps, root=bool(cuda))
+
+
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding a tool and GPU architecture."""
     for found in unserved(machine, kb):
         yield Finding(
             summary=found.text[:240],
@@ -59,6 +70,6 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
                 Evidence(text=f"{found.thing} in {found.where}"[:300], source=machine.source(found.names[0])),
                 *evidence(machine, found.names[1:]),
             ),
-            remedies=(by_hand(found.fix, Scope.HOST, undo="Use the old tool again."),),
+            remedies=(_install(machine, found.fix, found.cuda),),
             source=found.source,
         )

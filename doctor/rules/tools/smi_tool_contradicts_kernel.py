@@ -1,11 +1,11 @@
-"""A vendor tool and the kernel's files disagree."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from doctor.facts.labels import label
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Rule, Scope, Severity, Subject, evidence
+from doctor.rules.lib.advice import looks
 from doctor.rules.lib.arguments import Knowledge, Profile
 
 RULE = Rule(
@@ -32,17 +32,25 @@ They agree, only one of them answered, or the fact changes from moment to moment
 Compare the two sources in the evidence.
 
 ## Fix
-Install the tool in the driver's release: NVIDIA's nvidia-smi comes with the driver's packages, amd-smi with ROCm
-(`amd-smi-lib`).
+Read both again in the same minute. If they still differ, install the tool in the driver's release: nvidia-smi comes
+with NVIDIA's driver packages, amd-smi with ROCm (`amd-smi-lib`).
 
 ## Fix safety
-Root. Replaces the tool's package; no reboot. Undo: install the old version again.
+Reading changes nothing. Undo of another release of the tool: install the old one again.
 
 ## References
 https://github.com/ROCm/amdsmi/issues
 """,
 )
 
+REMEDIES = tuple(
+    looks(
+        f"Read it again with {argv[0]}; if the two still differ, restart the tool's service or report it.",
+        *argv,
+        vendor=vendor,
+    )
+    for vendor, argv in (("nvidia", ("nvidia-smi", "-q")), ("amd", ("amd-smi", "static")))
+)
 _TOOLS = ("nvidia-smi", "amd-smi", "rocm-smi", "nvml")
 _FIELDS = (
     ".vendor",
@@ -68,8 +76,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             continue
         yield Finding(
             severity=RULE.severity,
-            summary=f"{name}: {other.source} says {other.value[:30]}, the kernel says {str(machine.get(name))[:30]}.",
+            summary=f"{label(name)}: {other.source} says {other.value[:30]}, the kernel {str(machine.get(name))[:30]}.",
             subject=Subject(kind="fact", id=name),
-            evidence=(*evidence(machine, (name,)), Evidence(text=f"{name} = {other.value}", source=other.source)),
+            evidence=(*evidence(machine, (name,)), Evidence(text=f"{label(name)}: {other.value}", source=other.source)),
+            remedies=REMEDIES,
             ask="the output of both, taken in the same minute",
         )

@@ -1,5 +1,3 @@
-"""A vendor tool answered late or not at all."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -89,4 +89,9 @@ _BUILD_OF_OTHER = {"amd": "cuda", "nvidia": "rocm"}
 
 def _may_be(machine: Snapshot, vendor: str) -> bool:
     known = {gpu.vendor for gpu in machine.gpus or ()} - {None}
+    if not known:
+        built = {row.key.partition("/")[0] for row in machine.kernel.dkms or ()}
+        of_nvidia = machine.nvidia_driver.version is not None or "nvidia" in built
+        of_amd = machine.amdgpu_driver.version is not None or "amdgpu" in built
+        known = {"nvidia" if of_nvidia else "amd"} if of_nvidia != of_amd else set()
     return vendor in known if known else machine.torch.build != _BUILD_OF_OTHER[vendor]

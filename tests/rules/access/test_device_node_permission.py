@@ -22,6 +22,11 @@ def test_kfd_that_another_group_owns() -> None:
     assert finding.remedies[0].steps[0].command == ("usermod", "-aG", "render", "me")
 
 
+def test_nodes_of_an_unmapped_group_need_no_account_in_it() -> None:
+    machine = machines.rx7900_desktop(SHUT | {"nodes[/dev/kfd].gid": 65534, "nodes[/dev/kfd].group": "nogroup"})
+    assert "keep-groups" in (found(rule, machine)[0].remedies[0].steps[0].command or ())
+
+
 def test_a_member_who_has_not_logged_in_again() -> None:
     (finding,) = found(rule, machines.rx7900_desktop(SHUT | {"account.member_of": ["render"]}))
     assert [fix.steps[0].command for fix in finding.remedies] == [None]

@@ -41,6 +41,10 @@ def test_each_distribution_gets_the_branch_that_is_asked_for() -> None:
     assert [a[-1] for a in told_rhel[4:6]] == ["nvidia-driver:580-dkms", "cuda-drivers"]
     fedora = argvs(found(rule, machines.h100_host(edits | {"os.id": "fedora", "os.version": "44"}))[0])
     assert ("dnf", "versionlock", "add", "*nvidia*580*") in fedora
+    assert "upgrade" not in {words[1] for words in fedora}
+    of_branch = {"os.id": "fedora", "os.version": "44", "nvidia_driver.version": "580.40.01"}
+    within = [words[1] for words in argvs(found(rule, machines.h100_host(edits | of_branch))[0]) if words[0] == "dnf"]
+    assert within.index("upgrade") < within.index("versionlock")  # a lock takes the version that is installed
 
 
 def test_cuda_13_on_575() -> None:

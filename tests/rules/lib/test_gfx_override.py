@@ -44,6 +44,11 @@ def test_wheels_that_have_the_code_come_before_an_override() -> None:
     assert "HSA_OVERRIDE" not in _words(_card("gfx906"), "gfx906")
 
 
+def test_wheels_of_amd_come_first_where_amd_lists_the_target_and_last_elsewhere() -> None:
+    assert _words(_card("gfx1152"), "gfx1152").startswith("Install torch 2.14.0+rocm10.1.0 from AMD's wheels")
+    assert _words(_card("gfx1031"), "gfx1031").endswith("from AMD's wheels for gfx1031 in a new environment.")
+
+
 def test_an_override_that_is_set_is_not_offered_and_a_torch_without_its_code_is_replaced_first() -> None:
     already = _card("gfx1031", environment={"HSA_OVERRIDE_GFX_VERSION": "10.3.0"})
     assert "HSA_OVERRIDE" not in _words(already, "gfx1031")
