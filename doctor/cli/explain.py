@@ -22,12 +22,16 @@ def explain(rule: Annotated[str, typer.Argument(help="The id of a rule; `doctor 
     from doctor.cli.output import deliver
     from doctor.engine.registry import checks
     from doctor.errors import InputError
+    from doctor.images.lint import RULES
     from doctor.report.prose import fill
     from doctor.report.words import TESTED
 
     rules = {c.rule.id: c for c in checks()}
+    if rule in RULES:
+        deliver(f"# {rule}\n\n{RULES[rule]} (`doctor image lint`)\n", None)
+        return
     if rule not in rules:
-        near = difflib.get_close_matches(rule, rules, 1, 0.4)
+        near = difflib.get_close_matches(rule, {**rules, **RULES}, 1, 0.4)
         hint = f"did you mean {near[0]}?" if near else "`doctor rules` lists them, `doctor triage` reads error messages"
         raise InputError(f"no rule {rule!r}; {hint}")
     found, width = rules[rule].rule, min(shutil.get_terminal_size((100, 24)).columns, 100)
