@@ -38,11 +38,10 @@ from doctor.images.refuse import checked_base  # noqa: E402
 from doctor.images.verify import wheel as stub  # noqa: E402
 from doctor.knowledge import Knowledge  # noqa: E402
 from doctor.profiles import load  # noqa: E402
-from doctor.profiles.places import files, is_shipped  # noqa: E402
+from doctor.profiles.compose import is_shipped, named  # noqa: E402
 from doctor.resolve.target import glibc_of  # noqa: E402
 
 LOCKS = ROOT / "doctor" / "images" / "locks"
-PLATFORM = "linux/amd64"
 RECORDED = tomllib.loads((ROOT / "scripts" / "recorded_locks.toml").read_text("utf-8"))
 LIVE = {
     "http://snapshot.ubuntu.com/ubuntu/{}": "http://archive.ubuntu.com/ubuntu",
@@ -95,7 +94,7 @@ def wheels_of(recipe: Recipe, today: datetime.date) -> WheelLock:
         for name, row in rows.items():
             stub(Path(held), name, row["version"], "\nRequires-Dist: ".join(row["needs"]) or None)
         packages = [p.model_copy(update={"index": None}) if p.name in rows and p.local else p for p in recipe.pip]
-        made = wheels.lock(packages, recipe.compile_needs, recipe.python, glibc, PLATFORM, Path(held))
+        made = wheels.lock(packages, recipe.compile_needs, recipe.python, glibc, recipe.platform, Path(held))
     found = tuple(_recorded(w, rows) for w in made.wheels)
     named = (*(asked(p) for p in recipe.pip), *recipe.compile_needs)
     return made.model_copy(update={"asked": named, "wheels": found, "observed": "resolved-here", "as_of": today})
@@ -123,7 +122,7 @@ def _recorded(found: Wheel, rows: dict[str, dict[str, Any]]) -> Wheel:
 
 def doctors(recipe: Recipe, today: datetime.date) -> WheelLock:
     glibc = glibc_of(Knowledge(), recipe.base.os, recipe.base.version) or "2.28"
-    made = wheels.lock_names(DOCTOR_NEEDS, recipe.python, glibc, PLATFORM)
+    made = wheels.lock((), DOCTOR_NEEDS, recipe.python, glibc, recipe.platform)
     bare = tuple(map(_plain, made.wheels))
     return made.model_copy(update={"wheels": bare, "observed": "resolved-here", "as_of": today})
 
@@ -132,13 +131,15 @@ def parts(
     recipe: Recipe, roots: Path, today: datetime.date
 ) -> Iterator[tuple[str, Callable[[], BaseLock | AptLock | WheelLock]]]:
     """Each file with what makes it."""
-    yield shipped_name("wheels", PLATFORM, recipe.python, *DOCTOR_NEEDS), partial(doctors, recipe, today)
+    platform = recipe.platform
+    yield shipped_name("wheels", platform, recipe.python, *DOCTOR_NEEDS), partial(doctors, recipe, today)
     if recipe.stack_asked:
-        yield shipped_name("wheels", PLATFORM, recipe.python, *recipe.stack_asked), partial(wheels_of, recipe, today)
-    base = base_of(recipe.image)
+        yield shipped_name("wheels", platform, recipe.python, *recipe.stack_asked), partial(wheels_of, recipe, today)
+    # Of a recorded digest it is not known whether it is of all platforms.
+    base = base_of(recipe.image) if platform == "linux/amd64" else None
     if base:
-        yield shipped_name("base", PLATFORM, recipe.image), lambda: base
-        key = shipped_name("apt", PLATFORM, recipe.image, *recipe.apt_asked)
+        yield shipped_name("base", platform, recipe.image), lambda: base
+        key = shipped_name("apt", platform, recipe.image, *recipe.apt_asked)
         yield key, partial(apt_of, recipe, base.digest, roots, today)
 
 
@@ -158,7 +159,7 @@ def main(names: Sequence[str], roots: Path) -> int:
     today = datetime.datetime.now(datetime.timezone.utc).date()
     made: set[str] = set()
     failed = 0
-    for name in names or [n for n, path in files().items() if is_shipped(path)]:
+    for name in names or [n for n, what in named().items() if is_shipped(what)]:
         profile = load(name)
         if profile.image is None or profile.image.base is None:
             continue

@@ -24,6 +24,7 @@ def explain(
     from doctor.cli.output import deliver
     from doctor.engine.registry import checks
     from doctor.errors import InputError
+    from doctor.images.lint import RULES
     from doctor.report.prose import fill
     from doctor.report.words import TESTED
 
@@ -32,8 +33,11 @@ def explain(
         deliver(_target(rule, width), None)
         return
     rules = {c.rule.id: c for c in checks()}
+    if rule in RULES:
+        deliver(f"# {rule}\n\n{RULES[rule]} (`doctor image lint`)\n", None)
+        return
     if rule not in rules:
-        near = difflib.get_close_matches(rule, rules, 1, 0.4)
+        near = difflib.get_close_matches(rule, {**rules, **RULES}, 1, 0.4)
         hint = f"did you mean {near[0]}?" if near else "`doctor rules` lists them, `doctor triage` reads error messages"
         raise InputError(f"no rule {rule!r}; {hint}")
     found = rules[rule].rule

@@ -23,6 +23,8 @@ _OUTPUT = Annotated[Path, typer.Option("-o", "--output", help="Parent of the fol
 _ENGINE = Annotated[
     str | None, typer.Option("--engine", metavar="docker|podman", help="Engine (default: whichever is installed).")
 ]
+_BASE = Annotated[str | None, typer.Option("--base", help="Pull the base image from this mirror.")]
+_SOURCES = Annotated[Path | None, typer.Option(help="Use this sources.list instead of the base image's.")]
 FOLDER = Path("dockerfiles")
 
 
@@ -30,7 +32,7 @@ def add(app: typer.Typer) -> None:
     group = typer.Typer(
         help="Write Dockerfiles; lock, build, verify and lint images.", no_args_is_help=True, rich_markup_mode=None
     )
-    for command in (emit, lock, fetch, build, verify, lint):
+    for command in (emit, lock, fetch, build, verify, scan, lint):
         group.command(command.__name__)(command)
     app.add_typer(group, name="image")
 
@@ -124,13 +126,13 @@ def lock(
     check: Annotated[
         bool, typer.Option("--check", help="Look everything up again, write nothing; fail where something moved.")
     ] = False,
-    base: Annotated[str | None, typer.Option(help="Pull the base image from this mirror.")] = None,
+    base: _BASE = None,
     wheels: Annotated[Path | None, typer.Option(help="Folder with wheels to use besides the index.")] = None,
-    apt_sources: Annotated[Path | None, typer.Option(help="Use this sources.list instead of the base image's.")] = None,
+    apt_sources: _SOURCES = None,
     ca: Annotated[Path | None, typer.Option(help="Certificates to trust for registry and apt.")] = None,
     platform: Annotated[
-        str, typer.Option(metavar="linux/amd64|linux/arm64", help="Platform of the image.")
-    ] = "linux/amd64",
+        str | None, typer.Option(metavar="linux/amd64|linux/arm64", help="Platform (default: the board's).")
+    ] = None,
     engine: _ENGINE = None,
     output: _OUTPUT = FOLDER,
 ) -> int:
@@ -148,7 +150,7 @@ def lock(
 
     if check and (update or write):
         raise InputError("--check writes nothing: leave out --update and --write")
-    options = Options(platform, update or check, base, apt_sources, ca, wheels, chosen(engine) if engine else None)
+    rest = (update or check, base, apt_sources, ca, wheels, chosen(engine) if engine else None)
     now, missing, asked = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0), 0, set()
     for recipe in _recipes(profiles, all_, output):
         name = recipe.name
@@ -156,12 +158,12 @@ def lock(
             continue  # another board of the same stack
         asked.add(recipe.question)
         _note(f"{name}: locking")
-        made, failed = make(recipe, options, now, _note)
+        made, failed = make(recipe, Options(platform or recipe.platform, *rest), now, _note)
         moved = changes(recipe.lock, made)
         for line in moved:
             _print(f"{name}: {line}\n")
         for line in failed:
-            _note(f"{name}: {'left as it was' if options.update else 'not locked'}: {line}")
+            _note(f"{name}: {'left as it was' if update or check else 'not locked'}: {line}")
         missing += len(failed) + (len(moved) if check else 0)
         if check or (update and not write):
             continue
@@ -179,8 +181,8 @@ def _note(text: str) -> None:
 def fetch(
     profile: _PROFILE,
     folder: Annotated[Path, typer.Argument(help="Folder for the files.")],
-    base: Annotated[str | None, typer.Option(help="Pull the base image from this mirror.")] = None,
-    apt_sources: Annotated[Path | None, typer.Option(help="Use this sources.list instead of the base image's.")] = None,
+    base: _BASE = None,
+    apt_sources: _SOURCES = None,
     ca: Annotated[Path | None, typer.Option(help="Certificates to trust for apt.")] = None,
     engine: _ENGINE = None,
     output: _OUTPUT = FOLDER,
@@ -210,7 +212,7 @@ def build(
     unlocked: Annotated[bool, typer.Option("--unlocked", help="Build even if the lock is incomplete.")] = False,
     secret: _SECRET = None,
     wheels: Annotated[Path | None, typer.Option(help="Folder with wheels to use instead of an index.")] = None,
-    base: Annotated[str | None, typer.Option(help="Pull the base image from this mirror.")] = None,
+    base: _BASE = None,
     offline: Annotated[bool, typer.Option("--offline", help="No network in any step; needs --wheels.")] = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Run every step again.")] = False,
     no_load: Annotated[bool, typer.Option("--no-load", help="Leave an OCI archive beside the record.")] = False,
@@ -300,3 +302,16 @@ def verify(
     else:
         _print("".join(f"{c.outcome:>11}  {c.name}: {clean(c.text)}\n" for c in checks))
     return ExitCode.FINDINGS if failed else ExitCode.OK
+
+
+def scan(
+    profile: _PROFILE,
+    records: Annotated[Path, typer.Option(help="Folder with the bill of materials.")] = Path("images"),
+) -> int:
+    """Look up known vulnerabilities of a built image, by grype or trivy.
+
+    The exit code is the scanner's."""
+    from doctor.images.sbom import scanned
+    from doctor.profiles import load
+
+    return scanned(records / f"{load(profile).name}.cdx.json")

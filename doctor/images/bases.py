@@ -53,7 +53,7 @@ class Base:
 
 
 # The default Python of each release: the distributions' package pages, as of 2026-11-21.
-_KNOWN = (
+KNOWN = (
     Base("debian", "sid", "sid", "3.14", _DEBIAN),
     Base("ubuntu", "22.04", "jammy", "3.10", _UBUNTU),
     Base("ubuntu", "24.04", "noble", "3.12", _UBUNTU),
@@ -61,10 +61,6 @@ _KNOWN = (
     Base("debian", "12", "bookworm", "3.11", _DEBIAN),
     Base("debian", "13", "trixie", "3.13", _DEBIAN),
 )
-
-
-def known() -> tuple[Base, ...]:
-    return _KNOWN
 
 
 def base_of(image: str) -> Base | None:
@@ -82,7 +78,7 @@ def base_of(image: str) -> Base | None:
     """
     name, _, tag = image.partition("@")[0].rpartition("/")[2].partition(":")
     own = re.match(r"3\.\d{1,2}", tag) if name == "python" else None
-    for base in _KNOWN:
+    for base in KNOWN:
         number = re.escape(base.version)
         words = rf"(?:^|[-_:]){base.codename}(?:$|[-_.])|{base.os}[-_:]?{number}(?![\d.])"
         if re.search(words, f"{name}:{tag}" if name in (base.os, f"dev-{base.os}-{base.version}") else f"{name}-{tag}"):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from doctor.images.lockfile import Deb
+from doctor.system.engine_api import Api, EngineError
 
 _CHUNK = 1 << 20
 ASK_APT = """set -eu
@@ -44,3 +45,31 @@ def unfit(folder: Path, debs: Iterable[Deb]) -> Iterator[tuple[Deb, str]]:
             yield deb, f"{deb.name}={deb.version}: its lock has no hash of it"
         elif wrong := [f.name for f in files if sha256(f) != deb.sha256]:
             yield deb, f"{wrong[0]} has another hash than the lock"
+
+
+def in_base(
+    api: Api,
+    image: str,
+    script: str,
+    work: Path,
+    sources: tuple[str, bool],
+    ca: Path | None,
+    deadline_s: float,
+    platform: str,
+    mounts: tuple[str, ...] = (),
+) -> str:
+    """What a script that begins with ASK_APT prints in a container of the base, which is thrown away. `sources`: apt's
+    in place of the base's, and whether they are of a date. Raises EngineError with apt's last line."""
+    text, dated = sources
+    place = work / "sources.list"
+    place.write_text(text, encoding="utf-8")
+    place.chmod(0o644)
+    work.chmod(0o755)
+    if dated:
+        (work / "dated").touch()
+    mounts = (f"{work.resolve()}:/run/apt:ro", *((f"{ca.resolve()}:/run/secrets/ca:ro",) if ca else ()), *mounts)
+    how = {"deadline_s": deadline_s, "entrypoint": "sh", "user": "0", "mounts": mounts, "platform": platform}
+    done = api.run(image, ("-c", script), **how)  # type: ignore[arg-type]
+    if done.code:
+        raise EngineError(f"apt in a container of the base: {(done.stderr.strip() or 'failed').splitlines()[-1][:200]}")
+    return done.stdout

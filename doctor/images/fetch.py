@@ -16,12 +16,13 @@ from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
 from doctor.errors import DoctorError, InputError
-from doctor.images.debs import ASK_APT, sha256, unfit
+from doctor.images.debs import ASK_APT, in_base, sha256, unfit
+from doctor.images.lock import apt_sources
 from doctor.images.lockfile import Deb, Wheel
 from doctor.images.recipe import Recipe
 from doctor.images.registry import http_library
 from doctor.parsers.python.dist_info import normal
-from doctor.system.engine_api import Api, EngineError, connected
+from doctor.system.engine_api import Api, connected
 from doctor.system.engine_sockets import Name
 
 Note = Callable[[str], None]
@@ -125,20 +126,11 @@ def _debs(
     note(f"{len(wanted)} packages of the distribution")
     with tempfile.TemporaryDirectory(dir=folder, prefix=".debs-") as held:
         (Path(held) / "debs").mkdir()
-        text = sources.read_text(encoding="utf-8") if sources else recipe.base.sources(recipe.snapshot or "")
-        (Path(held) / "sources.list").write_text(text if sources or recipe.snapshot else "", encoding="utf-8")
-        if recipe.snapshot and not sources:
-            (Path(held) / "dated").touch()
-        mounts = [f"{Path(held).resolve()}:/run/apt:ro", f"{Path(held).resolve() / 'debs'}:/run/debs"]
-        mounts += [f"{ca.resolve()}:/run/secrets/ca:ro"] if ca else []
         asked = " ".join(f"{d.name}={d.version}" for d in wanted)
-        owner = f"{folder.stat().st_uid}:{folder.stat().st_gid}"
-        script = _SCRIPT.format(wanted=asked, owner=owner)
-        done = api.run(reference, ("-c", script), deadline_s=_APT_S, entrypoint="sh", user="0", mounts=mounts)
-        if done.code:
-            raise EngineError(
-                f"apt in a container of the base: {(done.stderr.strip() or 'failed').splitlines()[-1][:200]}"
-            )
+        script = _SCRIPT.format(wanted=asked, owner=f"{folder.stat().st_uid}:{folder.stat().st_gid}")
+        mounts = (f"{Path(held).resolve() / 'debs'}:/run/debs",)
+        given = apt_sources(recipe, sources, recipe.snapshot)
+        in_base(api, reference, script, Path(held), given, ca, _APT_S, recipe.platform, mounts)
         known = {d.name: d for d in wanted}
         for path in sorted((Path(held) / "debs").glob("*.deb")):
             match = _DEB.match(path.name)

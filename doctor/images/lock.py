@@ -15,13 +15,13 @@ from typing import TypeVar
 
 from doctor.errors import DoctorError, InputError
 from doctor.images import registry, wheels
-from doctor.images.debs import ASK_APT
+from doctor.images.debs import ASK_APT, in_base
 from doctor.images.engine import chosen
 from doctor.images.lockfile import AptLock, BaseLock, Deb, Lock, WheelLock
 from doctor.images.recipe import DOCTOR_NEEDS, Recipe
 from doctor.knowledge import Knowledge
 from doctor.resolve.target import glibc_of
-from doctor.system.engine_api import EngineError, connected
+from doctor.system.engine_api import connected
 from doctor.system.engine_sockets import Name
 
 Note = Callable[[str], None]
@@ -119,9 +119,8 @@ def _base(recipe: Recipe, options: Options) -> BaseLock:
     if "@" in recipe.image:
         return BaseLock(asked=recipe.image, digest=recipe.image.partition("@")[2])
     image = options.base or recipe.image
-    platform: str | None = None
     try:
-        digest, platform = registry.resolve(image, options.platform, options.ca)
+        digest = registry.resolve(image, options.platform, options.ca)
     except registry.Refused:
         raise
     except InputError as unreachable:
@@ -131,7 +130,7 @@ def _base(recipe: Recipe, options: Options) -> BaseLock:
         except DoctorError:
             raise unreachable from None
     mirror = options.base if options.base and not _is_mirror(recipe.image, digest, options) else None
-    return BaseLock(asked=recipe.image, digest=digest, platform_digest=platform, mirror=mirror)
+    return BaseLock(asked=recipe.image, digest=digest, mirror=mirror)
 
 
 def _is_mirror(official: str, digest: str, options: Options) -> bool:
@@ -157,29 +156,12 @@ def _apt(recipe: Recipe, options: Options, now: datetime.datetime) -> AptLock:
     where = (options.base or recipe.place).partition("@")[0]
     moment = f"{now:%Y%m%d}T000000Z"
     snapshot = moment if options.sources is None and _reachable(recipe.base.snapshot.format(moment)) else None
+    runtime, build = (" ".join(p.asked for p in rows) for rows in (recipe.runtime_packages, recipe.build_packages))
+    script, image = APT_SCRIPT.format(runtime=runtime, build=build), f"{where}@{recipe.digest}"
+    given = apt_sources(recipe, options.sources, snapshot)
     with tempfile.TemporaryDirectory() as held, connected(chosen(options.engine)) as api:
-        sources = Path(held) / "sources.list"
-        sources.write_text(_sources(recipe, options, snapshot), encoding="utf-8")
-        if snapshot:
-            (Path(held) / "dated").touch()
-        Path(held).chmod(0o755)
-        sources.chmod(0o644)
-        script = APT_SCRIPT.format(
-            runtime=" ".join(p.asked for p in recipe.runtime_packages),
-            build=" ".join(p.asked for p in recipe.build_packages),
-        )
-        done = api.run(
-            f"{where}@{recipe.digest}",
-            ("-c", script),
-            deadline_s=_APT_S,
-            entrypoint="sh",
-            user="0",
-            mounts=(f"{held}:/run/apt:ro", *((f"{options.ca.resolve()}:/run/secrets/ca:ro",) if options.ca else ())),
-            platform=options.platform,
-        )
-    if done.code:
-        raise EngineError(f"apt in the base: {(done.stderr.strip() or 'no output').splitlines()[-1][:200]}")
-    runtime, _, build = done.stdout.partition("=== build\n")
+        printed = in_base(api, image, script, Path(held), given, options.ca, _APT_S, options.platform)
+    runtime, _, build = printed.partition("=== build\n")
     first = uris(runtime)
     second = tuple(d for d in uris(build) if d not in first)
     return AptLock(asked=recipe.apt_asked, base=recipe.digest, snapshot=snapshot, runtime=first, build=second)
@@ -197,10 +179,11 @@ fi
 )
 
 
-def _sources(recipe: Recipe, options: Options, snapshot: str | None) -> str:
-    if options.sources:
-        return options.sources.read_text(encoding="utf-8")
-    return recipe.base.sources(snapshot) if snapshot else ""
+def apt_sources(recipe: Recipe, own: Path | None, snapshot: str | None) -> tuple[str, bool]:
+    """Instead of the base's, "" for those; and whether they are of a date."""
+    if own:
+        return own.read_text(encoding="utf-8"), False
+    return (recipe.base.sources(snapshot), True) if snapshot else ("", False)
 
 
 def uris(text: str) -> tuple[Deb, ...]:
@@ -218,11 +201,8 @@ def uris(text: str) -> tuple[Deb, ...]:
 
 def _reachable(url: str) -> bool:
     """Whether the archive by date answers; a lock is made without it where it does not, and says so."""
-    import urllib.error
-    import urllib.request
-
+    httpx = registry.http_library()
     try:
-        with urllib.request.urlopen(f"{url}/", timeout=10) as answer:  # noqa: S310  an http address of ours
-            return bool(answer.status == 200)
-    except (urllib.error.URLError, OSError, ValueError):
+        return bool(httpx.get(f"{url}/", timeout=10, follow_redirects=True).status_code == 200)
+    except (httpx.HTTPError, httpx.InvalidURL):
         return False

@@ -48,8 +48,6 @@ class _Part(_Data):
 class BaseLock(_Part):
     asked: Image
     digest: Digest
-    platform_digest: Digest | None = None
-    """Of the one platform's manifest, where `digest` is of an index."""
     mirror: Image | None = None
     """Where the digest was seen, if nobody could ask the registry of `asked` for it: what the Dockerfile names then."""
 

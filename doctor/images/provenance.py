@@ -32,7 +32,7 @@ def statement(recipe: Recipe, image: Image, version: str, builder: Mapping[str, 
                 "buildType": f"{_HOME}:image:v1",
                 "externalParameters": {
                     "profile": recipe.name,
-                    "platform": recipe.lock.platform if recipe.lock else "linux/amd64",
+                    "platform": recipe.platform,
                     "lock": recipe.lock.digest() if recipe.lock else None,
                 },
                 "internalParameters": {"SOURCE_DATE_EPOCH": recipe.epoch},

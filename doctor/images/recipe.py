@@ -61,6 +61,11 @@ class Recipe:
         return (wish.base if wish else None) or ""
 
     @property
+    def platform(self) -> Platform:
+        wish = self.profile.image
+        return self.lock.platform if self.lock else wish.platform if wish else "linux/amd64"
+
+    @property
     def python(self) -> str:
         wish = self.profile.image
         return (wish.python if wish else None) or self.base.own_python or self.base.python
@@ -145,7 +150,7 @@ class Recipe:
     @property
     def question(self) -> tuple[object, ...]:
         """All that a lock is asked for; boards that differ in nothing of it share their lock."""
-        return self.image, self.python, self.apt_asked, self.stack_asked, bool(self.doctor), self.lock
+        return self.platform, self.image, self.python, self.apt_asked, self.stack_asked, bool(self.doctor), self.lock
 
     @property
     def flags(self) -> tuple[Flag, ...]:
@@ -257,11 +262,12 @@ def recipe(
     return made
 
 
-def with_lock(recipe: Recipe, platform: Platform = "linux/amd64") -> Recipe:
+def with_lock(recipe: Recipe) -> Recipe:
     """A recipe without a lock gets that which ships for what its image is made of, as far as one does. Its time is that
     of its newest part."""
     if recipe.lock:
         return recipe
+    platform = recipe.platform
     base = shipped(BaseLock, shipped_name("base", platform, recipe.image))
     apt = shipped(AptLock, shipped_name("apt", platform, recipe.image, *recipe.apt_asked))
     wanted = (recipe.stack_asked, DOCTOR_NEEDS if recipe.doctor else ())

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.errors import InputError
-from doctor.images.bases import Base, base_of, known
+from doctor.images.bases import KNOWN, Base, base_of
 from doctor.knowledge import Knowledge
 from doctor.profiles import Profile
 from doctor.resolve import Solution, described, explain, solve
@@ -35,13 +35,13 @@ def checked_base(profile: Profile) -> Base:
         raise InputError(f"{profile.name}: this profile is for `doctor check` alone; its [image] names no base")
     base = base_of(wish.base)
     if base is None:
-        names = ", ".join(f"{b.os}:{b.version}" for b in known())
+        names = ", ".join(f"{b.os}:{b.version}" for b in KNOWN)
         raise InputError(
             f"{profile.name}: what distribution is {wish.base}? Its name must say so, as do {names}, nvidia/cuda, "
             "rocm/dev-ubuntu and python:3.x-slim-bookworm"
         )
     if wish.python and wish.python != (base.own_python or base.python):
-        there = [b for b in known() if b.python == wish.python]
+        there = [b for b in KNOWN if b.python == wish.python]
         nearest = f"base {there[-1].os}:{there[-1].version}" if there else f"base python:{wish.python}-slim-bookworm"
         has = base.own_python or base.python
         raise Impossible(
@@ -71,7 +71,8 @@ def check_stack(kb: Knowledge, profile: Profile, base: Base) -> None:
     floor = profile.expectation("nvidia-driver-too-old")
     driver = str(floor.at_least) if floor and floor.at_least else None
     for arch in wish.targets or profile.hardware.arch or (None,):
-        target = described(kb, arch, driver, None, python, base.target_os)
+        machine = wish.platform.partition("/")[2]
+        target = described(kb, arch, driver, None, python, base.target_os, machine=machine)
         asked = f"torch=={torch.full}"
         others = [f"{p.name}=={p.version}" for p in wish.pip if p.version and p.name in kb.packages()]
         found = solve(kb, target, [asked, *others])

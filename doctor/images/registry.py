@@ -25,7 +25,6 @@ _ACCEPT = ", ".join(
 )
 _HUB = "registry-1.docker.io"
 _TIMEOUT_S = 20.0
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _SILENT: dict[str, str] = {}
 """Registries that did not answer, and how."""
 _WHY = {401: " (docker login {})", 403: " (docker login {})", 429: ": too many requests; docker login {} allows more"}
@@ -74,9 +73,9 @@ class Reference:
 
 
 @functools.cache
-def resolve(image: str, platform: str, ca: Path | None = None) -> tuple[str, str | None]:
-    """The digest that a tag stands for now, and that of the platform's manifest where the first is an index. What the
-    registry says is not believed: the digest is computed over the manifest's bytes. Raises InputError, Refused."""
+def resolve(image: str, platform: str, ca: Path | None = None) -> str:
+    """The digest that a tag stands for now, of an index that has the platform or of one manifest. What the registry
+    says is not believed: the digest is computed over the manifest's bytes. Raises InputError, Refused."""
     httpx = http_library()
     reference = Reference.of(image)
     if reference.host in _SILENT:
@@ -104,7 +103,12 @@ def resolve(image: str, platform: str, ca: Path | None = None) -> tuple[str, str
     wanted = reference.tag if reference.tag.startswith("sha256:") else digest_header or digest
     if wanted != digest:
         raise InputError(f"{image}: {reference.host} says {wanted[:80]}, and what it sent is {digest}")
-    return digest, _of_platform(manifest, image, platform)
+    rows = manifest.get("manifests") if isinstance(manifest, dict) else None
+    which = [row.get("platform") for row in rows or () if isinstance(row, dict)] if isinstance(rows, list) else []
+    there = {f"{p.get('os')}/{p.get('architecture')}" for p in which if isinstance(p, dict)}
+    if rows is not None and platform not in there:
+        raise InputError(f"{image}: has no {platform}")
+    return digest
 
 
 def http_library() -> Any:
@@ -141,21 +145,6 @@ def _trusted(ca: Path | None) -> ssl.SSLContext | bool:
     except (OSError, ssl.SSLError) as error:
         raise InputError(f"--ca {ca}: {error.strerror or error}") from error
     return context
-
-
-def _of_platform(manifest: Any, image: str, platform: str) -> str | None:
-    rows = manifest.get("manifests") if isinstance(manifest, dict) else None
-    if rows is None:
-        return None
-    os, _, machine = platform.partition("/")
-    for row in rows if isinstance(rows, list) else ():
-        which = row.get("platform") if isinstance(row, dict) else None
-        if isinstance(which, dict) and (which.get("os"), which.get("architecture")) == (os, machine):
-            digest = str(row.get("digest"))
-            if _DIGEST.fullmatch(digest):
-                return digest
-            raise InputError(f"{image}: its index names no digest for {platform}")
-    raise InputError(f"{image}: has no {platform}")
 
 
 def _authorization(client: Any, challenge: str, reference: Reference) -> str:

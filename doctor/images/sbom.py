@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import shutil
+import subprocess
 import uuid
+from pathlib import Path
 from typing import Any
 
 from doctor.errors import InputError
@@ -43,3 +46,20 @@ def _component(name: str, version: str, url: str) -> Any:
 
     purl = PackageURL.from_string(url)
     return Component(type=ComponentType.LIBRARY, name=name, version=version, purl=purl, bom_ref=url)
+
+
+_SCANNERS = {"grype": ("grype", "sbom:{}"), "trivy": ("trivy", "sbom", "{}")}
+
+
+def scanned(bom: Path) -> int:
+    """Runs a scanner of known vulnerabilities that is installed over a bill of materials; its exit code. Raises
+    InputError."""
+    if not bom.is_file():
+        raise InputError(f"{bom}: no such file; `doctor image build` writes it")
+    program = next(filter(shutil.which, _SCANNERS), None)
+    if program is None:
+        raise InputError(f"no scanner is installed (known: {', '.join(_SCANNERS)})")
+    try:
+        return subprocess.run([word.format(bom.resolve()) for word in _SCANNERS[program]], timeout=3600).returncode
+    except (subprocess.TimeoutExpired, OSError) as error:
+        raise InputError(f"{program}: {error}") from error

@@ -5,7 +5,6 @@ A compile takes the newest of each target only, and as many jobs as fit the memo
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from doctor.errors import InputError
@@ -26,54 +25,13 @@ class Build:
     source: str
 
 
-def _sm(targets: tuple[str, ...]) -> str:
-    """As flash-attention and TransformerEngine write them.
-
-    >>> _sm(("sm_90", "sm_100"))
-    '90;100'
-    """
-    return ";".join(t.removeprefix("sm_") for t in targets)
-
-
-def _dotted(targets: tuple[str, ...]) -> str:
-    """As torch writes them.
-
-    >>> _dotted(("sm_90", "sm_100"))
-    '9.0;10.0'
-    """
-    numbers = [t.removeprefix("sm_") for t in targets]
-    return ";".join(f"{n[:-1]}.{n[-1]}" for n in numbers)
-
-
-Variables = Callable[[tuple[str, ...], bool], tuple[tuple[str, str], ...]]
-
-
-def _flash_attn(targets: tuple[str, ...], amd: bool) -> tuple[tuple[str, str], ...]:
-    """Without FORCE_BUILD setup.py looks for a wheel among the project's releases, which no hash of ours holds."""
-    narrowed = ("GPU_ARCHS", ";".join(targets)) if amd else ("FLASH_ATTN_CUDA_ARCHS", _sm(targets))
-    return (("FLASH_ATTENTION_FORCE_BUILD", "TRUE"), narrowed)
-
-
-def _deepspeed(targets: tuple[str, ...], amd: bool) -> tuple[tuple[str, str], ...]:
-    """Without DS_BUILD_* it compiles nothing, and each operator where it is first used, which takes a compiler there;
-    without DS_ACCELERATOR it takes a build without a GPU in sight for one for the CPU. `cuda` is ROCm's name too."""
-    ours = (("DS_ACCELERATOR", "cuda"), ("DS_BUILD_FUSED_ADAM", "1"), ("DS_BUILD_FUSED_LAMB", "1"))
-    archs = ("PYTORCH_ROCM_ARCH", ";".join(targets)) if amd else ("TORCH_CUDA_ARCH_LIST", _dotted(targets))
-    return (archs, *ours)
-
-
-def _transformer_engine(targets: tuple[str, ...], amd: bool) -> tuple[tuple[str, str], ...]:
-    """Without FORCE_BUILD setup.py fetches a wheel of the project's releases, which no hash of ours holds."""
-    if amd:
-        return (("NVTE_FRAMEWORK", "pytorch"), ("NVTE_ROCM_ARCH", ";".join(targets)))
-    return (("NVTE_PYTORCH_FORCE_BUILD", "TRUE"), ("NVTE_CUDA_ARCHS", _sm(targets)))
-
-
 @dataclass(frozen=True)
 class _Way:
-    """How a package is compiled. `python`: beside torch."""
+    """How a package is compiled, by vendor. `{gfx}`, `{sm}` (90;100) and `{dotted}` (9.0;10.0) stand for the targets;
+    `python`: beside torch."""
 
-    variables: Variables
+    nvidia: str
+    amd: str
     gib: int
     python: tuple[str, ...]
     source: str
@@ -81,18 +39,31 @@ class _Way:
 
 _CPP = ("build-essential", "git")
 _TOOLS = ("ninja", "packaging", "psutil", "setuptools", "wheel")
-# Variables and imports as the setup.py of each has them. Memory of a job: flash-attention's own setup.py counts 9 GB of
-# free memory for each; the others' templates are smaller, and 4 GB is what pytorch/pytorch#108174 sees at most.
+# Variables and imports as the setup.py of each has them. Without FORCE_BUILD it takes a wheel of the project's page of
+# releases, which no hash of ours holds. Without DS_BUILD_* DeepSpeed compiles each operator where it is first used,
+# which takes a compiler there; without DS_ACCELERATOR it builds for the CPU where no GPU is in sight. `cuda` is ROCm's
+# name too.
+# Memory of a job: flash-attention's own setup.py counts 9 GB of free memory for each; the others' templates are
+# smaller, and 4 GB is what pytorch/pytorch#108174 sees at most.
+_DEEPSPEED = "DS_ACCELERATOR=cuda DS_BUILD_FUSED_ADAM=1 DS_BUILD_FUSED_LAMB=1"
 _KNOWN: dict[str, _Way] = {
-    "flash-attn": _Way(_flash_attn, 9, ("einops",), "flash-attn 2.8.3 setup.py (MAX_JOBS, FLASH_ATTN_CUDA_ARCHS)"),
+    "flash-attn": _Way(
+        "FLASH_ATTENTION_FORCE_BUILD=TRUE FLASH_ATTN_CUDA_ARCHS={sm}",
+        "FLASH_ATTENTION_FORCE_BUILD=TRUE GPU_ARCHS={gfx}",
+        9,
+        ("einops",),
+        "flash-attn 2.8.3 setup.py (MAX_JOBS, FLASH_ATTN_CUDA_ARCHS)",
+    ),
     "transformer-engine-torch": _Way(
-        _transformer_engine,
+        "NVTE_PYTORCH_FORCE_BUILD=TRUE NVTE_CUDA_ARCHS={sm}",
+        "NVTE_FRAMEWORK=pytorch NVTE_ROCM_ARCH={gfx}",
         4,
         ("einops", "nvdlfw-inspect", "nvidia-cudnn-frontend>=1.29.0", "onnx", "onnxscript", "pybind11", "pydantic"),
         "transformer-engine-torch 2.20.2 setup.py (NVTE_PYTORCH_FORCE_BUILD, MAX_JOBS)",
     ),
     "deepspeed": _Way(
-        _deepspeed,
+        f"TORCH_CUDA_ARCH_LIST={{dotted}} {_DEEPSPEED}",
+        f"PYTORCH_ROCM_ARCH={{gfx}} {_DEEPSPEED}",
         4,
         ("einops", "hjson", "msgpack", "numpy", "nvidia-ml-py", "py-cpuinfo", "pydantic>=2", "tqdm"),
         "deepspeed 0.19.8 setup.py, op_builder/builder.py (DS_BUILD_*, TORCH_CUDA_ARCH_LIST)",
@@ -117,7 +88,11 @@ def _build(profile: Profile, package: Pip, targets: tuple[str, ...], amd: bool, 
     if not targets:
         raise InputError(f"{profile.name}: {package.name} is compiled: [image] targets says for which GPUs")
     needs = tuple(sorted({*_TOOLS, *way.python, *compiler}))
-    return Build(package.name, way.variables(targets, amd), _CPP, needs, way.gib, way.source)
+    numbers = [target.removeprefix("sm_") for target in targets]
+    forms = {"gfx": targets, "sm": numbers, "dotted": [f"{n[:-1]}.{n[-1]}" for n in numbers]}
+    text = (way.amd if amd else way.nvidia).format(**{name: ";".join(rows) for name, rows in forms.items()})
+    variables = tuple((name, value) for name, _, value in (word.partition("=") for word in text.split()))
+    return Build(package.name, variables, _CPP, needs, way.gib, way.source)
 
 
 def _compiler(profile: Profile, first: str, runtime: str | None) -> tuple[str, ...]:

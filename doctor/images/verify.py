@@ -18,8 +18,6 @@ from typing import Any, Literal
 from doctor.errors import InputError
 from doctor.images import oci
 from doctor.images.inside import packed
-from doctor.images.lint import lint
-from doctor.images.quoting import docker
 from doctor.images.scan import Findings, scan
 from doctor.parsers.lib.printable import clean
 from doctor.system.engine_api import Api, NotThere, Ran
@@ -44,20 +42,17 @@ class Check:
     text: str
 
 
-def verify(api: Api, reference: str, work: Path, torch: bool | None = None) -> list[Check]:
-    """`torch` None: as the image's label and files say. Raises InputError, EngineError."""
+def verify(api: Api, reference: str, work: Path) -> list[Check]:
+    """Raises InputError, EngineError."""
     with saved(api, reference, work) as image:
         found = scan(image)
         size = f"{found.bytes / 1e6:.0f} MB in {len(image.layers)} layers"
-        checks = [*_settings(image), linted(image), *_files(found), Check("size", "note", size)]
+        checks = [*_settings(image), *_files(found), Check("size", "note", size)]
     labels = (image.config.get("config") or {}).get("Labels") or {}
-    holds = "torch" in found.wheels if torch is None else torch
-    checks.append(_smoke(api, reference, holds))
-    checks.append(_doctor(api, reference, labels.get("doctor.profile")))
-    checks.append(
-        _guard(api, reference, found, work) if holds else Check("torch is held", "not checked", "there is no torch")
-    )
-    return checks
+    holds = "torch" in found.wheels
+    checks += [_smoke(api, reference, holds), _doctor(api, reference, labels.get("doctor.profile"))]
+    held = _guard(api, reference, found, work) if holds else Check("torch is held", "not checked", "there is no torch")
+    return [*checks, held]
 
 
 def _settings(image: oci.Image) -> Iterator[Check]:
@@ -65,48 +60,21 @@ def _settings(image: oci.Image) -> Iterator[Check]:
     user = str(settings.get("User") or "")
     number = user.split(":")[0]
     good = number.isdecimal() and int(number) > 0
-    yield Check(
-        "user", "ok" if good else "failed", user if good else f"{user or 'root'}: expected a number that is not 0"
-    )
+    text = user if good else f"{user or 'root'}: expected a number that is not 0"
+    yield Check("user", "ok" if good else "failed", text)
     environment = dict(row.partition("=")[::2] for row in settings.get("Env") or ())
     path = environment.get("LD_LIBRARY_PATH", "")
     compat = re.search(r"/cuda[^/:]*/compat", path)
     yield Check("loader path", "failed" if compat else "ok", f"LD_LIBRARY_PATH={path}" if path else "not set")
 
 
-_BY_SHELL = "/bin/sh -c "
-
-
-def linted(image: oci.Image) -> Check:
-    """The rules for Dockerfiles over what an image says of itself: its base's name, variables and history."""
-    settings = image.config.get("config") or {}
-    base = str((settings.get("Labels") or {}).get("org.opencontainers.image.base.name") or "scratch")
-    rows = [f"FROM {base}" if re.fullmatch(r"[\w./:@-]{1,300}", base) else "FROM scratch"]
-    for row in settings.get("Env") or ():
-        name, _, value = str(row).partition("=")
-        if re.fullmatch(r"\w{1,80}", name) and value.isprintable():
-            rows.append(f"ENV {name}={docker(value)}")
-    for step in image.config.get("history") or ():
-        _, by_shell, command = str(step.get("created_by", "")).partition(_BY_SHELL)
-        if by_shell and not command.startswith("#(nop)"):
-            rows.append("RUN " + " ".join(command.removesuffix("# buildkit").replace("<<", "< <").split())[:20_000])
-    found = [f for f in lint("\n".join(row.rstrip("\\") for row in rows), "Dockerfile") if f.rule != "image-base-moves"]
-    if not found:
-        return Check("lint", "ok", "nothing in variables and history")
-    worst: Outcome = "failed" if any(f.level == "error" for f in found) else "note"
-    return Check("lint", worst, "; ".join(f"{f.rule}: {f.text}" for f in found[:4])[:500])
-
-
 def _files(found: Findings) -> Iterator[Check]:
+    rare = {path for path in found.setuid if Path(path).name not in _USUAL_SETUID}
     rows = (
         ("secrets", found.secrets, "none in any layer, label, variable or history"),
         ("driver", found.drivers, "none in the image"),
         ("compatibility libraries", found.compat, "on no loader path"),
-        (
-            "set-id programs",
-            {p for p in found.setuid if Path(p).name not in _USUAL_SETUID},
-            "the distribution's own only",
-        ),
+        ("set-id programs", rare, "the distribution's own only"),
     )
     for name, wrong, fine in rows:
         shown = ", ".join(sorted(wrong)[:6]) + (f" and {len(wrong) - 6} more" if len(wrong) > 6 else "")
@@ -129,14 +97,8 @@ def saved(api: Api, reference: str, work: Path) -> Iterator[oci.Image]:
 
 
 def _inside(api: Api, reference: str, *command: str, mounts: Sequence[str] = ()) -> Ran:
-    return api.run(
-        reference,
-        command,
-        deadline_s=_RUN_S,
-        network="none",
-        environment={"DOCTOR_QUIET": "1"},
-        mounts=mounts,
-    )
+    quiet = {"DOCTOR_QUIET": "1"}
+    return api.run(reference, command, deadline_s=_RUN_S, network="none", environment=quiet, mounts=mounts)
 
 
 def _last(done: Ran) -> str:

@@ -164,6 +164,7 @@ class ImageWish(Data):
     ready: Image | None = None
     """An image that holds it all and is used as it is; none is built then."""
     python: Annotated[str, Field(pattern=r"^3\.[0-9]{1,2}$")] | None = None
+    platform: Literal["linux/amd64", "linux/arm64"] = "linux/amd64"
     targets: tuple[Arch, ...] = ()
     """Compilation targets of source builds, and of wheels that come by target."""
     pip: tuple[Pip, ...] = ()

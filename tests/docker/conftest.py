@@ -19,8 +19,9 @@ import pytest
 from tests.probes import amd_trees
 
 REPO = Path(__file__).resolve().parents[2]
-SLIM = "doctor-test/debian:1"
-IMAGE = "doctor-test/debian-rocm:1"
+SLIM = "doctor-test/debian:2"
+BASE_OF_IMAGES = "doctor-test/debian-compiler:1"
+IMAGE = "doctor-test/debian-rocm:2"
 PACKAGES = "python3,ca-certificates"
 ROCM_PACKAGES = ["rocminfo", "rocm-smi", "libamdhip64-5"]
 CA_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
@@ -72,12 +73,26 @@ def _image(engine: str, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="session")
 def slim(image: str) -> str:
-    """Debian bookworm with Python alone: what images are built on, which lie on the disk several times."""
+    """Debian bookworm with Python alone."""
     return SLIM
 
 
+@pytest.fixture(scope="session")
+def base(engine: str, slim: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """With the compiler that images with torch have too: else each of their builds installs it again."""
+    if run(engine, "image", "inspect", BASE_OF_IMAGES).returncode:
+        folder = tmp_path_factory.mktemp("base")
+        install = "apt-get update -q && apt-get install -y -q --no-install-recommends gcc g++ libc6-dev"
+        clean = "rm -rf /var/lib/apt/lists/* /var/cache/apt/* /usr/share/doc /usr/share/locale"
+        (folder / "Dockerfile").write_text(f"FROM {slim}\nRUN {install} && {clean}\n")
+        made = run(engine, "build", "-q", "-t", BASE_OF_IMAGES, str(folder), timeout=300)
+        assert made.returncode == 0, made.stderr
+    return BASE_OF_IMAGES
+
+
 def _imported(engine: str, root: Path, name: str) -> None:
-    shutil.rmtree(root / "var/cache/apt", ignore_errors=True)
+    for what in ("var/cache/apt", "var/lib/apt/lists", "usr/share/doc", "usr/share/locale", "usr/share/man"):
+        shutil.rmtree(root / what, ignore_errors=True)
     with subprocess.Popen(["tar", "-C", str(root), "-c", "."], stdout=subprocess.PIPE) as tar:
         subprocess.run([engine, "import", "-", name], stdin=tar.stdout, check=True, stdout=subprocess.DEVNULL)
 

@@ -15,12 +15,13 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
+from doctor.images import oci
 from doctor.images.verify import wheel
 from tests.docker.conftest import CA_BUNDLE, REPO, run, unmet
 
@@ -28,6 +29,7 @@ with socket.socket() as _free:
     _free.bind(("127.0.0.1", 0))
     PORT = _free.getsockname()[1]
 BASE = f"localhost:{PORT}/debian:12"
+PUSHED = f"localhost:{PORT}/team/doctor-test:1"
 PLANTED = "pl4nted-s3cret"
 VERSION_PY = "__version__ = '2.13.0+rocm7.2'\ncuda = None\nhip = '7.2.4'\n"
 PROFILE = f"""
@@ -87,7 +89,7 @@ class Place:
 
 
 @pytest.fixture(scope="session")
-def registry(engine: str, slim: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def registry(engine: str, base: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Debian's own registry on loopback, with the base pushed to it."""
     program = shutil.which("docker-registry") or _fetched_registry(tmp_path_factory.mktemp("registry-package"))
     data = tmp_path_factory.mktemp("registry")
@@ -102,7 +104,7 @@ def registry(engine: str, slim: str, tmp_path_factory: pytest.TempPathFactory) -
                 break
             time.sleep(0.1)
         assert serving.poll() is None, "the registry ended"
-        assert run(engine, "tag", slim, BASE).returncode == 0
+        assert run(engine, "tag", base, BASE).returncode == 0
         pushed = run(engine, "push", "-q", BASE, timeout=300)
         assert pushed.returncode == 0, pushed.stderr
         run(engine, "rmi", BASE)
@@ -174,6 +176,30 @@ def _behind_a_proxy(place: Place) -> dict[str, str]:
 SECRETS = ("--secret=ca=ca", "--secret=pip_conf=pip.conf", "--secret=netrc=netrc", "--secret=apt_conf=apt.conf")
 
 
+class Walked(NamedTuple):
+    """An archive that was looked through once. `layers`: path → time, of each; `planted`: where a secret was found."""
+
+    config: dict[str, Any]
+    layers: list[dict[str, int]]
+    planted: list[str]
+
+
+def walked(archive: Path) -> Walked:
+    image = oci.read(archive)
+    found = Walked(image.config, [], [])
+    for layer in image.layers:
+        times: dict[str, int] = {}
+
+        def look(entry: oci.Entry, head: bytes | None, times: dict[str, int] = times) -> None:
+            times[entry.path.rstrip("/")] = entry.mtime
+            if PLANTED.encode() in (head or b"") or PLANTED in entry.path:
+                found.planted.append(entry.path)
+
+        oci.walk(image, layer, look)
+        found.layers.append(times)
+    return found
+
+
 @pytest.fixture(scope="session")
 def held(place: Place) -> Place:
     """Locked."""
@@ -184,9 +210,10 @@ def held(place: Place) -> Place:
 
 @pytest.fixture(scope="session")
 def built(held: Place) -> Place:
-    """Locked, then built twice without cache."""
+    """Locked, then built twice without cache, and pushed."""
     place = held
-    words = ("image", "build", "doctor-test", "--wheels=wheels", "--verify", "--compression=zstd", *SECRETS)
-    done = place.doctor(*words, environment=_behind_a_proxy(place))
+    words = ("image", "build", "doctor-test", "--wheels=wheels", "--verify", "--compression=zstd", f"--push={PUSHED}")
+    done = place.doctor(*words, *SECRETS, environment=_behind_a_proxy(place))
     assert done.returncode == 0, done.stdout + done.stderr
+    run("docker", "rmi", PUSHED)  # the registry keeps it
     return place

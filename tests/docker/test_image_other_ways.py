@@ -47,19 +47,19 @@ def test_where_the_registry_can_t_be_asked_from_here_the_engine_asks_it(held: Pl
     assert found == json.loads((held.files / "lock.json").read_text())["base"]["digest"]
 
 
-def test_an_image_that_was_never_pushed_is_not_locked(held: Place, engine: str, slim: str) -> None:
+def test_an_image_that_was_never_pushed_is_not_locked(held: Place, engine: str, base: str) -> None:
     name = "localhost:9/doctor-test/never-pushed:12"
-    assert run(engine, "tag", slim, name).returncode == 0
+    assert run(engine, "tag", base, name).returncode == 0
     done = held.doctor("image", "lock", "doctor-test", "--wheels=wheels", f"--base={name}", "--output=never")
     run(engine, "rmi", name)
     assert done.returncode == 1
     assert "localhost:9 can't be asked" in done.stderr
 
 
-def test_an_update_shows_that_the_tag_has_moved_and_writes_only_when_told(held: Place, engine: str, slim: str) -> None:
+def test_an_update_shows_that_the_tag_has_moved_and_writes_only_when_told(held: Place, engine: str, base: str) -> None:
     context = held.root / "moved"
     context.mkdir()
-    (context / "Dockerfile").write_text(f"FROM {slim}\nLABEL moved=yes\n")
+    (context / "Dockerfile").write_text(f"FROM {base}\nLABEL moved=yes\n")
     shutil.copytree(held.root / "dockerfiles", held.root / "updated")
     path = held.root / "updated/doctor-test/lock.json"
     before = path.read_bytes()
@@ -74,7 +74,7 @@ def test_an_update_shows_that_the_tag_has_moved_and_writes_only_when_told(held: 
         assert written.returncode == 0, written.stderr
         assert json.loads(path.read_bytes())["base"]["digest"] != json.loads(before)["base"]["digest"]
     finally:
-        run(engine, "tag", slim, BASE)
+        run(engine, "tag", base, BASE)
         run(engine, "push", "-q", BASE, timeout=300)
         run(engine, "rmi", BASE)
 

@@ -26,6 +26,11 @@ NOT_LOCKED = {
     "h100+cuda13.0+mlc": {"hashes of the Python packages"},  # the project's own page of links
     "mi300x+rocm7.2+rocprof": {"versions of the distribution's packages"},  # AMD's repository
     "rx7900+debiansid": {"the base's digest", "versions of the distribution's packages"},  # it moves
+} | {
+    # Ubuntu's archive for Arm could not be asked, and which platforms a digest is of is not known.
+    f"{board}+{stack}": {"the base's digest", "versions of the distribution's packages"}
+    for board in ("gb200", "gh200")
+    for stack in ("cuda13+jax", "cuda13.0", "cuda13.0+sglang", "cuda13.0+vllm", "cuda13.2", "cuda13.2+train")
 }
 
 
@@ -47,6 +52,16 @@ def test_boards_of_a_stack_share_a_lock(made: dict[str, Recipe]) -> None:
     assert made["h100+cuda13.2+train"].lock == made["b200+cuda13.2+train"].lock
     locks = {r.lock.digest() for r in made.values() if r.lock}
     assert len(locks) < len(made) / 2
+
+
+def test_a_board_with_an_arm_processor_has_wheels_for_it(made: dict[str, Recipe]) -> None:
+    gh200, h100 = made["gh200+cuda13.2+train"], made["h100+cuda13.2+train"]
+    assert (gh200.platform, h100.platform) == ("linux/arm64", "linux/amd64")
+    assert all(
+        "aarch64" in w.file or w.file.endswith("-any.whl")
+        for w in (*(gh200.wheels or ()), *(gh200.doctor_wheels or ()))
+    )
+    assert [(w.name, w.version) for w in gh200.wheels or ()] == [(w.name, w.version) for w in h100.wheels or ()]
 
 
 def test_each_part_says_who_saw_it_and_when_and_is_asked_for(made: dict[str, Recipe]) -> None:

@@ -11,33 +11,10 @@ import pytest
 
 from doctor.errors import InputError
 from doctor.images import oci
+from doctor.images.sbom import scanned
 from doctor.images.scan import Findings, _look, _settings
-from doctor.images.verify import Check, _files, linted, saved
+from doctor.images.verify import Check, _files, saved
 from doctor.system.engine_api import EngineError, NotThere
-
-
-def image(config: dict[str, Any], history: tuple[str, ...] = ()) -> oci.Image:
-    steps = [{"created_by": text} for text in history]
-    return oci.Image(Path("x"), "sha256:" + "a" * 64, {"config": config, "history": steps}, ("sha256:b",), 7)
-
-
-def test_an_image_is_held_to_the_rules_for_dockerfiles() -> None:
-    labels = {"org.opencontainers.image.base.name": "rocm/dev-ubuntu-24.04:7.2"}
-    history = ("RUN |1 SOURCE_DATE_EPOCH=7 /bin/sh -c pip install torch==2.13.0 # buildkit", 'CMD ["bash"]')
-    found = linted(image({"Labels": labels, "Env": ["HSA_ENABLE_SDMA=0", "PATH=/usr/bin"]}, history))
-    assert (found.name, found.outcome) == ("lint", "failed")
-    assert found.text.startswith("image-flag-baked: HSA_ENABLE_SDMA=0 is a debugging variable")
-    assert "image-wheel-index-missing: torch from the default index is built for CUDA" in found.text
-
-
-def test_a_warning_is_a_note_and_nothing_is_ok() -> None:
-    assert linted(image({"Env": ["CUDA_VISIBLE_DEVICES=0"]})).outcome == "note"
-    assert linted(image({"Env": ["PATH=/usr/bin"]}, ("/bin/sh -c #(nop) CMD [bash]",))).outcome == "ok"
-
-
-@pytest.mark.parametrize("text", ["RUN /bin/sh -c cat <<EOF > /x\nFROM evil\nEOF", "RUN /bin/sh -c a \\", "\x00\u2028"])
-def test_a_hostile_history_is_read_and_no_more(text: str) -> None:
-    assert linted(image({"Labels": {"org.opencontainers.image.base.name": "a\nRUN b"}, "Env": [text]}, (text,))).outcome
 
 
 def entry(path: str, mode: int = 0o644, size: int = 100) -> oci.Entry:
@@ -147,3 +124,20 @@ def test_the_older_form_of_an_archive_is_read_too(tmp_path: Path) -> None:
     broken: Any = Saves(packed({"manifest.json": b"[]"}))
     with pytest.raises(InputError, match="no OCI archive that can be read"), saved(broken, "x", tmp_path):
         pass
+
+
+@pytest.mark.parametrize(("program", "words"), [("grype", "sbom:{}"), ("trivy", "sbom {}")])
+def test_a_scanner_that_is_installed_reads_the_bill_of_materials(
+    program: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bom = tmp_path / "x.cdx.json"
+    with pytest.raises(InputError, match="`doctor image build` writes it"):
+        scanned(bom)
+    bom.write_text("{}")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InputError, match="no scanner is installed"):
+        scanned(bom)
+    (tmp_path / program).write_text(f"#!/bin/sh\necho $* > {tmp_path}/asked\nexit 5\n")
+    (tmp_path / program).chmod(0o755)
+    assert scanned(bom) == 5
+    assert (tmp_path / "asked").read_text().strip() == words.format(bom)

@@ -33,7 +33,7 @@ PAIRS = tuple(pairs(folder()).values())
 APPLICATIONS = tuple(name for name in NAMES if load(name, folder()).only_named)
 BY_BOARD = tuple(name for name in NAMES if name not in APPLICATIONS)
 STACKS = ("rocm7.14", "rocm7.2", "cuda13.2", "cuda13.0", "debian13")
-TODAY = datetime.date(2026, 11, 23)
+TODAY = datetime.date(2026, 11, 24)
 
 
 def board_of(name: str) -> str:
@@ -254,7 +254,7 @@ TEXTS = {
     "amd-mi250-rocm5-wandb/rocm-smi-a.json": "mi250",
     "amd-strix-halo-rocm712-localdoc/rocminfo.txt": "strix-halo",
     "amd-strix-halo-rocm712-localdoc/amd_smi_static.txt": "strix-halo",
-    "nvidia-gh200-gls/nvidia-smi-q.txt": None,
+    "nvidia-gh200-gls/nvidia-smi-q.txt": "gh200",
     "nvidia-a10-gls/nvidia-smi-q.txt": None,
     "nvidia-rtx4060ti-gls/nvidia-smi-q.txt": None,
     "nvidia-rtx6000ada-x8-gls/nvidia-smi-q.txt": None,

@@ -41,9 +41,8 @@ def other_vendor(line: int, name: str, image: str | None, asked: str) -> Iterato
     vendor = pip.vendor_of_image(image or "")
     if vendor not in (None, asked):
         text = f"{name}: GPUs of {asked.upper()} for {(image or '')[:80]}, which is for those of {vendor.upper()}"
-        yield Fault(
-            line, "image-gpu-request-wrong", "error", text, "ask for the other vendor's GPUs, or take another image"
-        )
+        fix = "ask for the other vendor's GPUs, or take another image"
+        yield Fault(line, "image-gpu-request-wrong", "error", text, fix)
 
 
 def moving_tag(name: str, service: Node) -> Iterator[Fault]:
@@ -52,7 +51,8 @@ def moving_tag(name: str, service: Node) -> Iterator[Fault]:
     if not image or "$" in image or "@" in image or "build" in service.fields:
         return
     name_in_registry, _, tag = image.rpartition("/")[2].partition(":")
-    if tag in ("", "latest") and name_in_registry.islower():  # capitals: a placeholder
+    own = re.match(r"localhost[:/]|127\.|(?:your|my|example)[-_./]", image)  # built here, or a placeholder
+    if tag in ("", "latest") and name_in_registry.islower() and not own:
         text = f"{name}: {image[:80]} is whatever was pushed last"
         yield Fault(service.at("image").line, "image-base-moves", "warning", text, "name a version and its digest")
 
@@ -97,7 +97,9 @@ def _rights(name: str, service: Node) -> Iterator[Fault]:
             yield Fault(option.line, "image-seccomp-unconfined", "info", text, fix)
     for group in service.at("group_add").items:
         if group.text == "render":
-            text = f"{name}: render is looked up in the image; its number on the host is another"
+            text = (
+                f"{name}: render is looked up in the image, which may have no such group; the host's has its own number"
+            )
             fix = "the number: stat -c %g /dev/kfd /dev/dri/renderD128"
             yield Fault(group.line, "image-group-by-name", "error", text, fix)
 

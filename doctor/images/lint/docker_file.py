@@ -39,19 +39,53 @@ _BAKED = {
     "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": ("0", "turns float32 into TF32 silently"),
 }
 """Name → the value that does no harm, and what another does."""
-_VENDORS_PACKAGES = re.compile(r"(?:^|/)(?:nvidia/cuda:|rocm/)")
-"""Bases that keep a list of the vendor's repository, whose packages they hold."""
+_NUMBERED = re.compile(r"\b(?:groupadd|addgroup)\b[^&;|\n]{0,80}?(?:-g|--gid)[ =]\S{1,40}[^&;|\n]{0,80}\brender\b")
+_GPU_SOFTWARE = re.compile(r"(?!.*(?:habana|neuron|intel|tpu)).*/.*(?:pytorch|tensorflow|vllm|sglang|jax|triton)")
+_UNQUOTED = re.compile(r"pip3? install\b[^&|;\n'\"]{0,2000}?\s([A-Za-z][\w.-]{0,80}(?:\[[\w,]{0,80}\])?>=?\d\S{0,40})")
+_TARGET = re.compile(r"\bgfx[0-9a-f]{3,5}\b")
 _UNSIGNED = re.compile(r"\btrusted=yes\b[^\]]{0,100}\]\s{1,20}(?!file:|copy:)\S|--allow-unauthenticated\b")
 _AMD_REPOSITORY = re.compile(r"repo\.radeon\.com/[^\s'\"]{1,120}?[/\s](?P<name>bionic|focal|jammy|noble|resolute)\b")
 
 
+_AT_RUN = frozenset(
+    ("image-base-upgraded", "image-compat-on-loader-path", "image-driver-installed", "image-flag-baked")
+)
+"""What matters where a container runs, and not in a stage that others copy files from."""
+_FROM_STAGE = re.compile(r"\bfrom=([\w.-]{1,80})")
+
+
 def faults(instructions: Sequence[Instruction], opened: Opened) -> Iterator[Fault]:
+    idle = _handed_on(instructions)
+    yield from (f for f in _faults(instructions, opened) if not (f.rule in _AT_RUN and f.line in idle))
+
+
+def _handed_on(instructions: Sequence[Instruction]) -> set[int]:
+    """Lines of stages that no image is made of: others copy files from them."""
+    names, under = dict[str, int](), list["int | None"]()
+    given, lines, runs = set[int](), list[tuple[int, int]](), set[int]()
+    for each in instructions:
+        if each.name == "FROM":
+            words = [word.lower() for word in each.text.split() if not word.startswith("--")]
+            names[str(len(under))] = names[words[2] if len(words) == 3 else ""] = len(under)
+            under.append(names.get(words[0]) if words else None)
+        given |= {names[name.lower()] for name in _FROM_STAGE.findall(each.text[:20_000]) if name.lower() in names}
+        lines.append((each.line, len(under) - 1))
+    for end in {*range(len(under))} - given - {*under} | {len(under) - 1}:
+        index: int | None = end
+        while index is not None and index not in runs:
+            runs.add(index)
+            index = under[index] if index >= 0 else None
+    return {line for line, index in lines if index not in runs}
+
+
+def _faults(instructions: Sequence[Instruction], opened: Opened) -> Iterator[Fault]:
     stages: dict[str, Stage] = {}
     outer: dict[str, str] = {}
     stage: Stage | None = None
     moving: list[tuple[int, str]] = []
     # An image whose purpose is the driver (of an operator's) registers the modules that it builds.
     drivers = any(each.name == "RUN" and _MODULES.search(each.text[:20_000]) for each in instructions)
+    targets = {target for each in instructions for target in _TARGET.findall(each.text[:20_000])}
     for each in instructions:
         if each.name == "FROM":
             stage = _from(each, stages, outer, moving)
@@ -63,7 +97,7 @@ def faults(instructions: Sequence[Instruction], opened: Opened) -> Iterator[Faul
         elif stage is None:
             continue
         elif each.name == "ENV":
-            yield from _environment(each, stage)
+            yield from _environment(each, stage, targets)
         elif each.name == "USER":
             stage.user = expanded(each.text, stage.values).partition(":")[0].strip()
         elif each.name in ("COPY", "ADD"):
@@ -73,7 +107,11 @@ def faults(instructions: Sequence[Instruction], opened: Opened) -> Iterator[Faul
             yield from (f for f in _run(each, stage, opened) if not (drivers and f.rule == "image-driver-installed"))
     yield from _moves(moving)
     if stage:
-        yield from _video_alone(stage)
+        yield from _groups(stage)
+        if stage.jax and stage.vendor and not any(re.match(r"jax-(?:cuda|rocm|tpu)", name) for name in stage.packages):
+            build = "cuda13" if stage.vendor == "nvidia" else "rocm7-local"
+            text = f"jax without a plugin for the GPUs of {stage.base[:80]} computes on the CPU"
+            yield Fault(stage.jax, "image-jax-cpu-only", "warning", text, f"jax[{build}], of your release")
 
 
 def _moves(bases: Sequence[tuple[int, str]]) -> Iterator[Fault]:
@@ -81,26 +119,29 @@ def _moves(bases: Sequence[tuple[int, str]]) -> Iterator[Fault]:
     if not bases:
         return
     names = list(dict.fromkeys(image for _, image in bases))
-    untagged = [n for n in names if n.rpartition("/")[2].partition(":")[2] in ("", "latest")]
+    software = [name for name in names if pip.vendor_of_image(name) or _GPU_SOFTWARE.match(name)]
+    untagged = [n for n in software if re.match(r"$|latest(?:-|$)", n.rpartition("/")[2].partition(":")[2])]
+    first = (untagged or names)[0]
     shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if names[4:] else "")
     text = f"{shown}: {'tags move' if names[1:] else 'a tag moves'}, and a digest does not"
     if untagged:
-        text = f"{untagged[0]} is whatever was pushed last" + (f"; {text}" if names[1:] else "")
-    fix = f"FROM {names[0].partition('@')[0]}@sha256:…; `docker buildx imagetools inspect {names[0]}` prints it"
+        text = f"{first} is whatever was pushed last" + (f"; {text}" if names[1:] else "")
+    fix = f"FROM {first}@sha256:…; `docker buildx imagetools inspect {first}` prints it"
     yield Fault(bases[0][0], "image-base-moves", "warning" if untagged else "info", text, fix)
 
 
-def _video_alone(stage: Stage) -> Iterator[Fault]:
-    """render by name is a fault of its own, and a number is somebody's knowledge of a host."""
-    if stage.vendor != "amd" or set(stage.groups) != {"video"} or stage.user in ("", "0", "root"):
+def _groups(stage: Stage) -> Iterator[Fault]:
+    """Of a user that is no root. A number is somebody's knowledge of a host."""
+    if stage.vendor == "nvidia" or stage.user in ("", "0", "root"):
         return
-    yield Fault(
-        stage.groups["video"],
-        "image-group-video-alone",
-        "warning",
-        f"user {stage.user[:40]} is in group video; /dev/kfd and the render nodes belong to group render",
-        "pass the number where it is run: --group-add $(stat -c %g /dev/kfd), or `doctor run`",
-    )
+    fix = "pass the number where it is run: --group-add $(stat -c %g /dev/kfd), or `doctor run`"
+    line = stage.groups.get("render")
+    if line and "numbered" not in stage.groups:
+        text = "group render has this image's number; the devices bear the host's"
+        yield Fault(line, "image-group-by-name", "warning", text, fix)
+    elif stage.vendor == "amd" and set(stage.groups) == {"video"}:  # with one number on each Debian and Ubuntu
+        text = f"user {stage.user[:40]} is in group video; /dev/kfd and the render nodes belong to group render"
+        yield Fault(stage.groups["video"], "image-group-video-alone", "warning", text, fix)
 
 
 def _from(each: Instruction, stages: dict[str, Stage], outer: dict[str, str], moving: list[tuple[int, str]]) -> Stage:
@@ -110,14 +151,13 @@ def _from(each: Instruction, stages: dict[str, Stage], outer: dict[str, str], mo
     if image.lower() in stages:
         under = stages[image.lower()]
         own = {"values": dict(under.values), "packages": set(under.packages), "groups": dict(under.groups)}
-        return replace(under, name=name, copied={}, **own)  # type: ignore[arg-type]
+        return replace(under, name=name, copied={}, touched=set(), **own)  # type: ignore[arg-type]
     if "$" not in image and image not in ("", "scratch") and "@" not in image:
         moving.append((each.line, image))
     torch = pip.torch_of_image(image)
     packages = {"torch", "torchvision", "torchaudio"} if torch else set()
     packages |= {server for server in ("vllm", "sglang") if server in image}
-    compiles = any(mark in image for mark in ("-devel", "rocm/dev-", "rocm/pytorch", "rocm/vllm", "nvcr.io/nvidia/"))
-    return Stage(image, name, pip.vendor_of_image(image), compiles, torch=torch, packages=packages)
+    return Stage(image, name, pip.vendor_of_image(image), torch=torch, packages=packages)
 
 
 def expanded(text: str, values: dict[str, str]) -> str:
@@ -146,7 +186,8 @@ def _words(text: str) -> list[str]:
         return text.split()
 
 
-def _environment(each: Instruction, stage: Stage) -> Iterator[Fault]:
+def _environment(each: Instruction, stage: Stage, targets: set[str]) -> Iterator[Fault]:
+    """`targets`: all GPU targets that the file names."""
     words = _words(each.text)
     pairs = [w.partition("=") for w in words if "=" in w] or ([(words[0], "=", " ".join(words[1:]))] if words else [])
     for name, _, value in pairs:
@@ -158,39 +199,29 @@ def _environment(each: Instruction, stage: Stage) -> Iterator[Fault]:
             yield _compat(each.line)
         if name == "NVIDIA_DISABLE_REQUIRE" and "cuda" not in stage.base and stage.torch is None:
             continue  # a tool that computes nothing may well start on any driver
+        if name == "HSA_OVERRIDE_GFX_VERSION" and targets == {f"gfx{value.replace('.', '')}"}:
+            continue  # the image is made for this GPU alone
         if name in _BAKED and value and value != _BAKED[name][0]:
-            yield Fault(
-                each.line,
-                "image-flag-baked",
-                "warning",
-                f"{name}={value[:40]} {_BAKED[name][1]}",
-                f"-e {name}=… where it is run",
-            )
+            text = f"{name}={value[:40]} {_BAKED[name][1]}"
+            yield Fault(each.line, "image-flag-baked", "warning", text, f"-e {name}=… where it is run")
 
 
 def _compat(line: int) -> Fault:
-    return Fault(
-        line,
-        "image-compat-on-loader-path",
-        "error",
-        "CUDA's compatibility libraries shadow the host's driver: newer ones and GeForce fail with errors 803, 804",
-        "leave the path out; NVIDIA's toolkit enables them where they help",
-    )
+    text = "CUDA's compatibility libraries shadow the host's driver: newer ones and GeForce fail with errors 803, 804"
+    fix = "leave the path out; NVIDIA's toolkit enables them where they help"
+    return Fault(line, "image-compat-on-loader-path", "error", text, fix)
 
 
 def _run(each: Instruction, stage: Stage, opened: Opened) -> Iterator[Fault]:
     text = expanded(each.text, stage.values)
     groups = [name for found in _GROUP.finditer(text[:20_000]) for name in found["group"].split(",")]
     stage.groups |= {n: each.line for n in groups if n in ("render", "video") or not n.isalpha()}
-    if "render" in groups:  # video has number 44 on each Debian and Ubuntu
-        yield Fault(
-            each.line,
-            "image-group-by-name",
-            "warning",
-            "group render has this image's number; the devices bear the host's",
-            "pass the number where it is run: --group-add $(stat -c %g /dev/kfd), or `doctor run`",
-        )
+    if _NUMBERED.search(text[:20_000]):
+        stage.groups["numbered"] = each.line
     yield from _sources(each, text, stage)
+    for requirement in _UNQUOTED.findall(each.text[:20_000]):
+        text_ = f"{requirement[:60]} without quotes: the shell writes to a file, and pip gets no bound"
+        yield Fault(each.line, "image-requirement-unquoted", "warning", text_, f"'{requirement[:60]}'")
     if _COMPAT.search(text) and ("ld.so.conf" in text or "LD_LIBRARY_PATH" in text or _CACHED.search(text[:20_000])):
         yield _compat(each.line)
     for command in pip.commands(text):
@@ -207,13 +238,9 @@ def _sources(each: Instruction, text: str, stage: Stage) -> Iterator[Fault]:
     base = base_of(stage.base)
     found = _AMD_REPOSITORY.search(text[:20_000])
     if found and base and base.os == "ubuntu" and found["name"] != base.codename:
-        yield Fault(
-            each.line,
-            "image-repository-other-release",
-            "warning",
-            f"AMD's repository for {found['name']} on {base.words} ({base.codename})",
-            f"the one for {base.codename}, or another base",
-        )
+        text = f"AMD's repository for {found['name']} on {base.words} ({base.codename})"
+        fix = f"the one for {base.codename}, or another base"
+        yield Fault(each.line, "image-repository-other-release", "warning", text, fix)
 
 
 def _unverified(line: int, command: list[str]) -> Iterator[Fault]:
@@ -236,19 +263,14 @@ def _upgraded(line: int, command: list[str], stage: Stage) -> Iterator[Fault]:
     all_ = ("upgrade", "dist-upgrade", "full-upgrade") if manager in ("apt", "apt-get") else ("update", "upgrade")
     if manager not in ("apt", "apt-get", "dnf", "yum", "microdnf") or len(words) != 2 or words[1] not in all_:
         return
-    if _VENDORS_PACKAGES.search(stage.base):
-        whose = "ROCm" if stage.vendor == "amd" else "CUDA"
-        text = f"all packages are upgraded, {whose}'s too: no longer what {stage.base[:80]} stands for"
-        yield Fault(
-            line, "image-base-upgraded", "warning", text, "install by name what is needed, or take a newer base"
-        )
+    if "nvidia/cuda:" in stage.base:  # AMD's images keep the repository of their one release
+        text = f"all packages are upgraded, those of CUDA too that {stage.base[:80]} does not hold"
+        fix = "install by name what is needed, or take a newer base"
+        yield Fault(line, "image-base-upgraded", "warning", text, fix)
 
 
 def _packages(each: Instruction, command: list[str], stage: Stage) -> Iterator[Fault]:
-    if (
-        not any(c in ("apt-get", "apt", "dnf", "yum", "zypper", "microdnf") for c in command[:3])
-        or "install" not in command
-    ):
+    if not {"apt-get", "apt", "dnf", "yum", "zypper", "microdnf"} & {*command[:3]} or "install" not in command:
         if command and command[0].endswith("amdgpu-install") and "--no-dkms" not in command:
             yield _driver(each.line, "amdgpu-install without --no-dkms")
         return
@@ -262,8 +284,6 @@ def _packages(each: Instruction, command: list[str], stage: Stage) -> Iterator[F
 
 
 def _driver(line: int, what: str) -> Fault:
-    text = (
-        f"{what[:60]} brings a driver: the kernel's part is the host's, and the libraries must be of the same version"
-    )
+    text = f"{what[:60]} brings a driver; it is the host's, and its libraries must be of the same version"
     fix = "install the user space only (cuda-toolkit-…, rocm …, amdgpu-install --no-dkms); the engine passes the rest"
     return Fault(line, "image-driver-installed", "error", text, fix)

@@ -13,18 +13,20 @@ RULES: dict[str, str] = {
     "image-wheel-index-missing": "torch for AMD is taken from the default index, whose wheel is built for CUDA.",
     "image-wheel-index-open": "Two indexes may each give torch, and the higher version wins.",
     "image-torch-cpu-only": "A CPU build of torch on a GPU image.",
+    "image-jax-cpu-only": "JAX without a plugin for the GPUs of its base.",
     "image-torch-unpinned": "torch, or what brings it, without a version.",
     "image-torch-not-held": "torch is replaced by a later install, or does not fit torchvision or torchaudio.",
     "image-toolkit-torch-mismatch": "What has to be compiled is compiled with another CUDA major than torch's.",
-    "image-compiler-missing": "GPU code may have to be compiled, and the base has no compiler for it.",
+    "image-requirement-unquoted": "The shell takes `>` in a requirement for a redirection.",
     "image-driver-installed": "A driver is installed in the image; it is the host's.",
     "image-compat-on-loader-path": "CUDA's compatibility libraries are put before the host's driver for good.",
-    "image-group-by-name": "Group render by name, whose number on the host is another.",
+    "image-group-by-name": "A user that is no root, in group render by name: its number on the host is another.",
     "image-group-video-alone": "A user that is no root, in group video alone: AMD's nodes belong to group render.",
-    "image-base-upgraded": "All packages of a GPU base are upgraded, CUDA's or ROCm's among them.",
+    "image-base-upgraded": "All packages of a CUDA base are upgraded, CUDA's among them.",
     "image-download-unverified": "A download whose certificate or signature is not checked.",
     "image-repository-other-release": "AMD's repository for another release of the distribution than the base's.",
     "image-flag-baked": "A debugging or machine-specific variable is set for every run.",
+    "image-flag-wrong": "The library that reads a variable does not take this value.",
     "image-flag-lost": "A variable is set for the build only, and the container does not get it.",
     "image-privileged": "All rights of the host are given where a device is enough.",
     "image-ipc-host": "The host's shared memory is opened where a size is enough.",
@@ -53,7 +55,6 @@ class Stage:
     base: str
     name: str | None = None
     vendor: str | None = None
-    compiler: bool = False
     held: bool = False
     """A constraint keeps torch where it is."""
     torch: str | None = None
@@ -64,5 +65,9 @@ class Stage:
     groups: dict[str, int] = field(default_factory=dict)
     """Group that a user is put into, by name or number → line."""
     user: str = ""
+    jax: int = 0
+    """Line that installs it."""
     copied: dict[str, str] = field(default_factory=dict)
     """Name of a file that was copied → where it lies in the build context."""
+    touched: set[str] = field(default_factory=set)
+    """Names in commands that are not pip's: such a file may be another than the one in the context. `*`: any."""

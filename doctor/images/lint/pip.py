@@ -19,34 +19,21 @@ _INDEX = re.compile(
     r"/(?P<tag>cu\d{2,3}|rocm\d[\d.]*|cpu|xpu)/?$|repo\.radeon\.com/rocm/manylinux/rocm-rel-(?P<rel>[\d.]+)"
 )
 _TORCH = frozenset(("torch", "torchvision", "torchaudio"))
-_BRINGS = frozenset(
-    (
-        "accelerate",
-        "bitsandbytes",
-        "deepspeed",
-        "diffusers",
-        "flash-attn",
-        "peft",
-        "sglang",
-        "timm",
-        "transformer-engine",
-        "trl",
-        "unsloth",
-        "vllm",
-        "xformers",
-        "lightning",
-        "pytorch-lightning",
-        "sentence-transformers",
-        "torchao",
-    )
-)
-"""Packages whose metadata asks for torch: most for any recent one, which the torch that is there satisfies."""
 _PINS = frozenset(("sglang", "torchaudio", "torchvision", "vllm", "xformers"))
 """Whose metadata asks for one exact torch."""
+_BRINGS = _PINS | {"bitsandbytes", "flash-attn", "sentence-transformers", "torchao", "transformer-engine", "unsloth"}
+_BRINGS |= {"accelerate", "deepspeed", "diffusers", "lightning", "peft", "pytorch-lightning", "timm", "trl"}
+"""Packages whose metadata asks for torch: most for any recent one, which the torch that is there satisfies."""
 _PYTORCH_ORG = re.compile(r"download\.pytorch\.org/whl/((?:cu|rocm)[\d.]+)/?$")
+_BARE = re.compile(
+    r"(?:^|/)(?:nvidia/cuda|rocm/(?:dev-|rocm-terminal|tensorflow|jax)|(?:ubuntu|debian|python|fedora|rockylinux|almalinux|manylinux\w*)(?=[:@]|$))"
+)
+"""Bases that are known to hold no torch."""
 _HELD_TORCH = re.compile(r"(?:^|/)pytorch/pytorch:(\d+\.\d+\.\d+)-|rocm/pytorch:\S*pytorch_release_(\d+\.\d+\.\d+)")
 _OF_THE_OTHER = {
-    "amd": re.compile(r"(?:^|[-_/])cu(?:da)?-?\d\d[x\d]?(?:$|[-_])|(?:^|[-_/])cuda$|^nvidia-(?!ml)|^onnxruntime-gpu$"),
+    "amd": re.compile(
+        r"(?:^|[-_/])cu(?:da)?-?\d\d[x\d]?(?:$|[-_])|(?:^|[-_/])cuda$|^nvidia-(?!ml)|^onnxruntime-gpu$|^tensorflow$"
+    ),
     "nvidia": re.compile(r"(?:^|[-_/])rocm"),
 }
 Opened = Callable[[str], "str | None"]
@@ -169,6 +156,9 @@ def read_lists(found: Install, stage: Stage, opened: Opened) -> None:
     """The lists of requirements that lie in the build context, as if their lines were the command's. A list that is
     named in a list is not followed."""
     for path in found.files[:8]:
+        if stage.touched & {path.rpartition("/")[2], "*"}:
+            found.unread = True
+            continue
         text = opened(stage.copied.get(path.rpartition("/")[2], path.lstrip("/") if path.startswith("/") else path))
         found.unread = found.unread or text is None
         for line in (text or "").replace("\\\n", " ").splitlines()[:2000]:
@@ -181,15 +171,21 @@ def read_lists(found: Install, stage: Stage, opened: Opened) -> None:
 def faults(each: Instruction, command: list[str], stage: Stage, opened: Opened) -> Iterator[Fault]:
     found = install(command)
     if found is None:
+        names = {word.rpartition("/")[2] for word in command}
+        # A script that was copied may write any of the files beside it.
+        runs = any(name.endswith((".py", ".sh")) and name in stage.copied for name in names)
+        stage.touched |= names | ({"*"} if runs else set())
         return
     read_lists(found, stage, opened)
     if found.names & {"torch"}:
         yield from _torch(each, found, stage)
-    elif found.names & (_TORCH | _BRINGS) and stage.torch == "rocm":
+    elif stage.torch == "rocm":
         yield from _not_held(each, found, stage)
     yield from _compiled(each, found, stage)
     yield from _of_another_vendor(each, found, stage)
-    stage.packages |= found.names
+    stage.packages |= found.names | {f"jax-{extra}" for extra in found.extras if "jax" in found.names}
+    if "jax" in found.names:
+        stage.jax = each.line
 
 
 def _chooses(each: Instruction) -> bool:
@@ -211,59 +207,49 @@ def _torch(each: Instruction, found: Install, stage: Stage) -> Iterator[Fault]:
     pinned = rest.strip().startswith(("==", "===", "@", "~="))
     if "torch" in stage.packages and not pinned and not found.upgrades:
         return  # pip and uv leave the one that is there
-    local = rest.partition("+")[2]
+    local, bare = rest.partition("+")[2], _BARE.search(stage.base) is not None
     only = build_of(found.index)
     extra = next((build_of(url) for url in found.extra if build_of(url)), None)
     build = build_of(f"/{local}") or only or extra
     wanted = None if _chooses(each) else {"amd": "rocm", "nvidia": "cuda"}.get(stage.vendor or "")
     if wanted and build == "cpu":
-        yield Fault(
-            each.line,
-            "image-torch-cpu-only",
-            "error",
-            f"torch's CPU build on {stage.base[:80]}, which is for GPUs",
-            f"take it from https://download.pytorch.org/whl/{'rocm7.2' if wanted == 'rocm' else 'cu130'}",
-        )
+        text = f"torch's CPU build on {stage.base[:80]}, which is for GPUs"
+        fix = f"take it from https://download.pytorch.org/whl/{'rocm7.2' if wanted == 'rocm' else 'cu130'}"
+        yield Fault(each.line, "image-torch-cpu-only", "error", text, fix)
     elif wanted and build in ("rocm", "cuda") and build != wanted:
-        yield Fault(
-            each.line,
-            "image-wheel-index-wrong",
-            "error",
-            f"torch's {build} build on {stage.base[:80]}",
-            f"take the {wanted} build, or another base",
-        )
+        text = f"torch's {build} build on {stage.base[:80]}"
+        yield Fault(each.line, "image-wheel-index-wrong", "error", text, f"take the {wanted} build, or another base")
     elif wanted == "rocm" and build is None and not found.unread:
-        if stage.torch == "rocm" and stage.held:
+        if (stage.torch == "rocm" and stage.held) or not (bare or "torch" in stage.packages):
             return
         url = found.index or stage.values.get("PIP_INDEX_URL") or stage.values.get("UV_INDEX_URL")
         if not url and not found.extra:
             text = "torch from the default index is built for CUDA: torch.cuda.is_available() will be False on AMD"
-            yield Fault(
-                each.line,
-                "image-wheel-index-missing",
-                "error",
-                text,
-                "--index-url https://download.pytorch.org/whl/rocm7.2 (your ROCm)",
-            )
-    if extra and not only and not local and not found.first_index:
-        yield Fault(
-            each.line,
-            "image-wheel-index-open",
-            "warning",
-            "beside the extra index the default one may give torch too",
-            "--index-url for torch alone, in a command of its own",
-        )
-    yield from _not_built(each.line, found, local or "".join(_PYTORCH_ORG.findall(found.index or "")), stage)
-    if not pinned:
-        yield Fault(
-            each.line,
-            "image-torch-unpinned",
-            "warning",
-            "torch without a version: the next build takes another",
-            "torch==VERSION; `doctor image lock` pins by hash",
-        )
+            fix = "--index-url https://download.pytorch.org/whl/rocm7.2 (your ROCm)"
+            yield Fault(each.line, "image-wheel-index-missing", "error", text, fix)
+    tag = "".join(_PYTORCH_ORG.findall(found.index or ""))
+    if tag or not found.index:  # what another index has is not known
+        yield from _not_built(each.line, found, local or tag, stage)
+    open_ = extra in ("cuda", "rocm") and not only and not found.first_index
+    if open_ and not pinned:  # of one version pip prefers the build with a local label, which the default index has not
+        tags = [tag for url in found.extra for tag in _PYTORCH_ORG.findall(url)]
+        text = "the default index may have a newer torch than the extra one, and pip takes the newest"
+        if any(map(_ended, tags)):
+            text = f"the default index has newer torch than {tags[0]}, which has no new ones, and pip takes the newest"
+        fix = "--index-url for torch alone, in a command of its own"
+        yield Fault(each.line, "image-wheel-index-open", "warning", text, fix)
+    elif not (pinned or "$" in rest) and bare and (stage.vendor or build in ("cuda", "rocm")) and not _ended(tag):
+        text, fix = "torch without a version: the next build takes another", "torch==VERSION"
+        yield Fault(each.line, "image-torch-unpinned", "warning", text, fix)
     stage.torch = build or {"nvidia": "cuda"}.get(stage.vendor or "", stage.torch or "cuda")
     stage.values["torch-tag"] = local or (found.index or next(iter(found.extra), "")).rstrip("/").rpartition("/")[2]
+
+
+def _ended(tag: str) -> bool:
+    """The newest torch is not built for this CUDA or ROCm any more, so that its index stays as it is."""
+    releases = [{*r.cuda_variants, *(f"rocm{v}" for v in r.rocm_variants)} for r in Knowledge().torch_releases()]
+    known = [tags for tags in releases if tags]
+    return any(tag in tags for tags in known) and tag not in known[-1]
 
 
 def _not_built(line: int, found: Install, tag: str, stage: Stage) -> Iterator[Fault]:
@@ -301,30 +287,18 @@ def _not_held(each: Instruction, found: Install, stage: Stage) -> Iterator[Fault
     safe = found.options & {"--no-deps", "-c", "--constraint"} or stage.held
     if safe or build_of(found.index) == "rocm" or any(build_of(url) == "rocm" for url in found.extra):
         return
-    names = found.names & _PINS
-    names = (
-        found.names & (_TORCH | _BRINGS) if found.upgrades_all else names if found.upgrades else names - stage.packages
-    )
-    if not names:
-        return
-    text = f"{min(names)} asks for one exact torch, and the default index has it for CUDA only"
-    if found.upgrades_all:
-        text = f"what {min(names)} asks for is installed again, and the default index has torch for CUDA only"
-    fix = "ENV PIP_CONSTRAINT=… with torch==VERSION+rocm… in it, or --no-deps"
-    yield Fault(each.line, "image-torch-not-held", "warning", text, fix)
+    there = set() if found.upgrades or found.upgrades_all else stage.packages
+    if names := found.names & (_TORCH | _BRINGS if found.upgrades_all else _PINS) - there:
+        how = "what {} asks for is installed again" if found.upgrades_all else "{} asks for one exact torch"
+        text = f"{how.format(min(names))}, and the default index has torch for CUDA only"
+        fix = "ENV PIP_CONSTRAINT=… with torch==VERSION+rocm… in it, or --no-deps"
+        yield Fault(each.line, "image-torch-not-held", "warning", text, fix)
 
 
 def _compiled(each: Instruction, found: Install, stage: Stage) -> Iterator[Fault]:
     compiled = sorted(found.names & _COMPILED)
-    if not compiled or "--only-binary" in found.options or "nvidia/cuda" not in stage.base:
-        return
-    if not stage.compiler and "--no-build-isolation" in found.options:
-        text = f"{compiled[0]} is compiled where its releases page has no wheel for this torch and Python; "
-        text += f"{stage.base[:80]} has no nvcc"
-        fix = "install that wheel by its URL, or compile in a stage on a -devel base"
-        yield Fault(each.line, "image-compiler-missing", "warning", text, fix)
-    base = re.search(r"cuda:(\d{1,2})\.\d", stage.base)
+    base = re.search(r"nvidia/cuda:(\d{1,2})\.\S{1,40}-devel", stage.base)
     torch = re.fullmatch(r"cu(\d{2})\d", stage.values.get("torch-tag", ""))
-    if stage.compiler and base and torch and base[1] != torch[1]:
+    if compiled and base and torch and base[1] != torch[1] and "--only-binary" not in found.options:
         text = f"{compiled[0]}, where it is compiled, is compiled with CUDA {base[1]} for a torch of CUDA {torch[1]}"
         yield Fault(each.line, "image-toolkit-torch-mismatch", "warning", text, "base and torch of one CUDA major")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from doctor.errors import InputError, ParserError
 from doctor.flags.ignored import marked
-from doctor.images.lint import compose_file, docker_file, lost_flags, pod
+from doctor.images.lint import compose_file, docker_file, flags, pod
 from doctor.images.lint.model import Fault
 from doctor.parsers.container import dockerfile_instructions as dockerfile
 from doctor.parsers.container import yaml_tree
@@ -25,11 +25,14 @@ def _faults(text: str, name: str, opened: Callable[[str], str | None]) -> list[F
     first: ParserError | None = None
     if not name.endswith((".yml", ".yaml")):
         try:
-            return sorted({*docker_file.faults(dockerfile.read(text), opened), *lost_flags.faults(name, text)})
+            faults = docker_file.faults(dockerfile.read(text), opened)
+            wrong = {(f.line, f.text.partition("=")[0]): f for f in flags.wrong(name, text, "dockerfile")}
+            kept = (f for f in faults if (f.line, f.text.partition("=")[0]) not in wrong)
+            return sorted({*kept, *flags.lost(name, text), *wrong.values()})
         except ParserError as error:
             first = error
     try:
-        return sorted(set(_of_yaml(text)))
+        return sorted({*_of_yaml(text), *flags.wrong(name, text, "yaml")})
     except ParserError as error:
         what = "neither a Dockerfile, a compose file nor a Kubernetes manifest"
         raise InputError(f"{name}: {what}: {first or error}") from error
