@@ -27,7 +27,7 @@ from math import log2
 from pathlib import Path
 from typing import Any
 
-from benchmarks.why import boxes, cost, edges, facts, fifth, fourth, nodes, packages, second, shells, third  # noqa: F401 - they register pairs
+from benchmarks.why import boxes, cost, edges, facts, fifth, fourth, nodes, packages, second, shells, sixth, third  # noqa: F401 - they register pairs
 from benchmarks.why.world import BAD_WORKS, FLAKY, GOOD_FAILS, PAIRS, PROVED, REFUSED, REMAINS, Pair, World
 from doctor.cli.main import run
 
@@ -37,6 +37,7 @@ _SETS: dict[int, tuple[tuple[str, ...], tuple[facts.FactPair, ...]]] = {
     3: (("third",), facts.THIRD),
     4: (("fourth",), facts.FOURTH),
     5: (("fifth",), facts.FIFTH),
+    6: (("sixth",), facts.SIXTH),
 }
 _NOTES = {
     REMAINS: "What remains is",

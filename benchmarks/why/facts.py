@@ -277,6 +277,40 @@ FIFTH = (
 )
 
 
+SIXTH = (
+    FactPair(
+        "amdgpu is not loaded", frozenset({"amdgpu_driver", "kfd", "nodes", "gpus"}),
+        Node(**_MI300X), Node(**_MI300X, faults=(amd.amdgpu_not_loaded,)),
+        "ROCk module is NOT loaded, possibly no GPU devices",
+    ),
+    FactPair(
+        "nomodeset", frozenset({"kernel", "amdgpu_driver", "kfd", "nodes"}),
+        Node("rx7900xtx", rocm=("6.4.1",)), Node("rx7900xtx", rocm=("6.4.1",), faults=(amd.nomodeset,)),
+        "RuntimeError: No HIP GPUs are available",
+    ),
+    FactPair(
+        "the container has another number for render", frozenset({"account", "nodes"}),
+        Node("rx7900xtx", rocm=("6.4.1",), faults=(_RENDER,)),
+        Node("rx7900xtx", rocm=("6.4.1",), faults=(_RENDER, amd.render_group(39))),
+        "Unable to open /dev/kfd read-write: Permission denied",
+    ),
+    FactPair(
+        "NVIDIA's driver is not loaded", frozenset({"nvidia_driver", "nodes", "gpus"}),
+        Node("h100", 2), Node("h100", 2, faults=(nvidia.driver_not_loaded,)),
+        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.",
+    ),
+    FactPair(
+        "/dev/nvidia-uvm is missing in the container", frozenset({"nodes"}),
+        Node("h100", 2, container="docker"), Node("h100", 2, container="docker", faults=(nvidia.uvm_node_missing,)),
+        "RuntimeError: CUDA unknown error - this may be due to an incorrectly set up environment",
+    ),
+    FactPair(
+        "/opt/rocm leads nowhere", frozenset({"rocm", "libraries", "loader", "environment[ROCM_PATH]"}),
+        Node(**_MI300X), Node(**_MI300X, faults=(amd.rocm_link_broken,)), "hipcc: command not found",
+    ),
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Answer:
     pair: FactPair
@@ -300,6 +334,7 @@ def answers(chosen: Sequence[FactPair]) -> Iterator[Answer]:
 def main() -> None:
     print(
         json.dumps(
-            [(a.pair.what, a.place, a.lead) for a in answers((*FIRST, *SECOND, *THIRD, *FOURTH, *FIFTH))], indent=1
+            [(a.pair.what, a.place, a.lead) for a in answers((*FIRST, *SECOND, *THIRD, *FOURTH, *FIFTH, *SIXTH))],
+            indent=1,
         )
     )
