@@ -88,7 +88,7 @@ def _inside(pid: int | None, container: str | None, more: Sequence[Probe]) -> Re
 
 
 _OF_A_RUN = ("nodes", "account", "process", "holders")
-_LIMITS = ("shm_bytes", "memlock_bytes", "nofile", "nproc", "stack_bytes")
+_LIMITS = ("shm_bytes", "memlock_bytes", "nofile", "nproc", "stack_bytes", "as_bytes")
 
 
 def _of_image(name: str, more: Sequence[Probe]) -> Report:

@@ -236,7 +236,7 @@ def index_of_another_network(w: World) -> None:
         "ERROR: Could not find a version that satisfies the requirement mytool (from versions: none)\n"
         "ERROR: No matching distribution found for mytool\n"
     )
-    good, bad = ("http://mirror.%s.example/simple" % name for name in ("train", "build"))
+    good, bad = (f"http://mirror.{name}.example/simple" for name in ("train", "build"))
     _unlike(w, "PIP_INDEX_URL", good, bad, said)
 
 

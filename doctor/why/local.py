@@ -15,10 +15,9 @@ from pathlib import Path
 from doctor.errors import InputError
 from doctor.sides import THIS, process_of, python_of
 from doctor.system.given import read_given_bytes
+from doctor.system.live import LIMITS
 
 _LIMIT = 64 << 20
-LIMITS = {name: getattr(resource, f"RLIMIT_{name.upper()}") for name in ("nofile", "memlock", "stack", "nproc")}
-"""Soft limits that are carried over, and their numbers."""
 _OF_THE_INSTALLER = {"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json"}
 
 

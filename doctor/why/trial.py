@@ -17,7 +17,8 @@ from typing import Any, Protocol
 from doctor.errors import InputError
 from doctor.facts.origin import State
 from doctor.system import commands, processes
-from doctor.why.local import LIMITS, Local
+from doctor.system.live import LIMITS
+from doctor.why.local import Local
 from doctor.why.scratch import Change, Scratch, changes, left_out, value
 
 _OUTPUT = 1 << 20

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import venv
 from collections.abc import Sequence
 from dataclasses import replace
@@ -374,3 +375,17 @@ def test_ctrl_c_while_a_thread_starts(
     proof = run(side(environments[0]), side(environments[1]), slow, jobs=2)
     assert proof.interrupted
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_limit_of_a_running_process() -> None:
+    """Of a service every limit that is read of a process is carried."""
+    service = ["sh", "-c", "ulimit -Sn 77; exec sleep 60"]
+    with subprocess.Popen(service, env={"PATH": "/usr/bin:/bin"}) as running:
+        while Path(f"/proc/{running.pid}/comm").read_text() != "sleep\n":
+            time.sleep(0.01)
+        good, bad = local("this", None), local(f"pid:{running.pid}", None)
+        running.kill()
+    folder = bad.folder
+    good = replace(good, environment=bad.environment, prefix=None, packages={}, folder=folder)
+    proof = prove(good, bad, ["sh", "-c", "test $(ulimit -n) -gt 77"], Limits(), lambda _line: None)
+    assert proof.minimal == (("limit", "nofile"),)
