@@ -22,6 +22,7 @@ from doctor.findings import Report
 from doctor.knowledge import Knowledge
 from doctor.redaction.site import Site
 from doctor.report.formats.json import as_data
+from doctor.report.key import local_key
 from doctor.system.capture import CaptureSystem
 from doctor.system.engine_api import EngineError, connected
 from doctor.system.engine_sockets import Name
@@ -65,12 +66,12 @@ def report(name: str, site: Site | None = None, more: Sequence[Probe] = ()) -> R
 
 
 def key_mark(name: str, site: Site | None) -> str | None:
-    """Two sides with one mark have the same pseudonyms; None where they were made with a key of that machine alone."""
+    """Two sides with one mark have the same pseudonyms; None where nobody knows the key."""
     path = Path(name)
     if name not in THIS and path.exists() and is_bundle(path):
         mark = open_bundle(path).manifest.get("key")
         return mark if isinstance(mark, str) else None
-    return mark_of(site.key) if is_live(name) and site and site.key else None
+    return mark_of((site and site.key) or local_key()) if is_live(name) else None
 
 
 def is_live(name: str) -> bool:

@@ -15,6 +15,7 @@ from doctor.facts import Snapshot
 from doctor.facts.model import Origin
 from doctor.facts.python import Build
 from doctor.findings import Layer
+from doctor.redaction.tally import MASK
 
 _WHOLE = {
     "nvidia_driver": Layer.DRIVER,
@@ -179,10 +180,13 @@ def _put(rows: dict[str, Any], key: str, value: Any) -> None:
 def _variables(good: Snapshot, bad: Snapshot) -> Iterable[Difference]:
     if good.environment is None or bad.environment is None:
         return
+    digests = [{name: row.digest for name, row in _builds(side, "variable:").items()} for side in (good, bad)]
     for name in sorted({*good.environment, *bad.environment}):
         one, other = good.environment.get(name), bad.environment.get(name)
         if _meaning(one) != _meaning(other):
             yield Difference(f"environment[{name}]", Layer.FLAGS, one, other)
+        elif one and MASK in one and digests[0].get(name) != digests[1].get(name):
+            yield Difference(f"environment[{name}]", Layer.FLAGS, one, f"{other} (another one)")
 
 
 def _packages(good: Snapshot, bad: Snapshot) -> Iterable[Difference]:
