@@ -1,9 +1,10 @@
 """Times the same calls by our timer and by those of triton and torch, in turn. Run by the user's Python.
 
 argv: the request (JSON: parts, device, cases, rounds, repeats, rep_ms), the descriptor for events. triton's do_bench
-clears a cache of 256 MiB before each repeat, as our timer does; torch.utils.benchmark calls back to back, which is
-compared with our warm calls. All get the same call on the same tensors, and as much time. On a CPU all three read the
-CPU time of one thread: what other processes take of the wall time is not the call's.
+clears a cache of 256 MiB before each repeat, as our timer does; torch.utils.benchmark calls back to back in blocks, whose
+means are compared with means of as many of our warm calls. All get the same call on the same tensors, and at most as
+much time. A run is several slices, each side's in turn, so that what disturbs the machine for a while disturbs both. On
+a CPU all three read the CPU time of one thread: what other processes take of the wall time is not the call's.
 """
 
 import importlib.util
@@ -52,18 +53,23 @@ def main():
         for way, call in cases.MAKERS[case["what"]](torch, case, device)[0].items():
             timer.warm({way: call}, 0.5)
             for peer, (measure, cold) in theirs.items():
+                block = 1 if cold else blocks(torch, call, device, rep_ms).number_per_run
 
-                def ours(call, cold=cold):
-                    return timer.all({"it": call}, request["repeats"], rep_ms / 1e3, cold=cold)["it"]
+                def ours(call, cold=cold, block=block):
+                    times = timer.all({"it": call}, request["repeats"], rep_ms / 1e3, cold=cold)["it"]
+                    groups = [times[at : at + block] for at in range(0, len(times), block)]
+                    return [sum(one) / len(one) for one in groups]
 
                 pairs, seconds = [], []
                 for number in range(request["rounds"]):
-                    taken = {}
-                    for side in (ours, measure) if number % 2 == 0 else (measure, ours):
-                        began = time.process_time()
-                        taken[side] = middle(sorted(side(call))), time.process_time() - began
-                    pairs.append([taken[ours][0], taken[measure][0]])
-                    seconds.append([taken[ours][1], taken[measure][1]])
+                    taken, spent = {ours: [], measure: []}, {ours: 0.0, measure: 0.0}
+                    for turn in range(request["slices"]):
+                        for side in (ours, measure) if (number + turn) % 2 == 0 else (measure, ours):
+                            began = time.process_time()
+                            taken[side].append(middle(sorted(side(call))))
+                            spent[side] += time.process_time() - began
+                    pairs.append([middle(sorted(taken[side])) for side in (ours, measure)])
+                    seconds.append([spent[ours], spent[measure]])
                     send(event="round", case=key, number=number)
                 send(event="case", case=key, way=way, peer=peer, pairs=pairs, seconds=seconds)
     send(event="end")
@@ -100,12 +106,9 @@ class Cpu:
 
 def peers(torch, rep_ms, device):
     """(name -> (call -> milliseconds of its repeats, whether with a cold cache), triton's version)"""
-    from torch.utils.benchmark import Timer
 
     def blocked(call):
-        clock = {"timer": time.thread_time} if device == "cpu" else {}
-        made = Timer("call()", globals={"call": call}, num_threads=torch.get_num_threads(), **clock)
-        return [seconds * 1e3 for seconds in made.blocked_autorange(min_run_time=rep_ms / 1e3).times]
+        return [seconds * 1e3 for seconds in blocks(torch, call, device, rep_ms).times]
 
     found = {"torch.utils.benchmark": (blocked, False)}
     try:
@@ -117,6 +120,14 @@ def peers(torch, rep_ms, device):
         triton.runtime.driver.set_active(Cpu(torch))
     found["triton do_bench"] = (lambda call: do_bench(call, warmup=25, rep=rep_ms, return_mode="all"), True)
     return found, triton.__version__
+
+
+def blocks(torch, call, device, rep_ms):
+    from torch.utils.benchmark import Timer
+
+    clock = {"timer": time.thread_time} if device == "cpu" else {}
+    made = Timer("call()", globals={"call": call}, num_threads=torch.get_num_threads(), **clock)
+    return made.blocked_autorange(min_run_time=rep_ms / 1e3)
 
 
 def middle(values):
