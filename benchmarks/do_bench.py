@@ -24,7 +24,7 @@ from doctor.system.user_python import Bounds, Child, environment
 
 CHILD = Path(__file__).parent / "scripts/do_bench_child.py"
 ALLOWED = 0.02
-ROUNDS, SLICES, REPEATS, REP_MS = 5, 5, 100, 200
+ROUNDS, REPEATS, REP_MS = 5, 100, 200
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,10 @@ def rows(events: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
 
 def events(
     python: str, device: str, rounds: int = ROUNDS, repeats: int = REPEATS, rep_ms: int = REP_MS,
-    slices: int = SLICES, names: Sequence[str] = ("gemm", "copy", "attention"), more: Mapping[str, str] | None = None,
+    names: Sequence[str] = ("gemm", "copy", "attention"), more: Mapping[str, str] | None = None,
 ) -> tuple[list[dict[str, Any]], str | None]:  # fmt: skip
     """(what the script sent, why it did not come to its end)"""
     request = {"parts": str(SCRIPT.parent), "device": device, "rounds": rounds, "repeats": repeats, "rep_ms": rep_ms}
-    request["slices"] = slices
     request["cases"] = list(plan(list(names), "quick", device).cases)
     child = Child(python, CHILD, request, environment(os.environ, more or {}), Bounds(1800.0, 300.0))
     found = list(child.events())

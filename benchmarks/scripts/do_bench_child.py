@@ -1,10 +1,10 @@
 """Times the same calls by our timer and by those of triton and torch, in turn. Run by the user's Python.
 
 argv: the request (JSON: parts, device, cases, rounds, repeats, rep_ms), the descriptor for events. triton's do_bench
-clears a cache of 256 MiB before each repeat, as our timer does; torch.utils.benchmark calls back to back in blocks, whose
-means are compared with means of as many of our warm calls. All get the same call on the same tensors, and at most as
-much time. A run is several slices, each side's in turn, so that what disturbs the machine for a while disturbs both. On
-a CPU all three read the CPU time of one thread: what other processes take of the wall time is not the call's.
+clears a cache of 256 MiB before each repeat, as our timer does; torch.utils.benchmark calls back to back in blocks, of
+which the means are compared with those of as many of our warm calls. Results come from runs in which each repeat of
+theirs follows one of ours, since what disturbs a machine for a while has to disturb both; how long they take, from runs
+of their own. On a CPU all read the CPU time of one thread: what other processes take of the wall time is not the call's.
 """
 
 import importlib.util
@@ -53,22 +53,18 @@ def main():
         for way, call in cases.MAKERS[case["what"]](torch, case, device)[0].items():
             timer.warm({way: call}, 0.5)
             for peer, (measure, cold) in theirs.items():
-                block = 1 if cold else blocks(torch, call, device, rep_ms).number_per_run
 
-                def ours(call, cold=cold, block=block):
-                    times = timer.all({"it": call}, request["repeats"], rep_ms / 1e3, cold=cold)["it"]
-                    groups = [times[at : at + block] for at in range(0, len(times), block)]
-                    return [sum(one) / len(one) for one in groups]
+                def ours(call, cold=cold):
+                    return timer.all({"it": call}, request["repeats"], rep_ms / 1e3, cold=cold)
 
                 pairs, seconds = [], []
                 for number in range(request["rounds"]):
-                    taken, spent = {ours: [], measure: []}, {ours: 0.0, measure: 0.0}
-                    for turn in range(request["slices"]):
-                        for side in (ours, measure) if (number + turn) % 2 == 0 else (measure, ours):
-                            began = time.process_time()
-                            taken[side].append(middle(sorted(side(call))))
-                            spent[side] += time.process_time() - began
-                    pairs.append([middle(sorted(taken[side])) for side in (ours, measure)])
+                    pairs.append((beside_do_bench if cold else beside_blocks)(torch, timer, call, rep_ms))
+                    spent = {}
+                    for side in (ours, measure) if number % 2 == 0 else (measure, ours):
+                        began = time.process_time()
+                        side(call)
+                        spent[side] = time.process_time() - began
                     seconds.append([spent[ours], spent[measure]])
                     send(event="round", case=key, number=number)
                 send(event="case", case=key, way=way, peer=peer, pairs=pairs, seconds=seconds)
@@ -108,7 +104,7 @@ def peers(torch, rep_ms, device):
     """(name -> (call -> milliseconds of its repeats, whether with a cold cache), triton's version)"""
 
     def blocked(call):
-        return [seconds * 1e3 for seconds in blocks(torch, call, device, rep_ms).times]
+        torch_timer(torch, call).blocked_autorange(min_run_time=rep_ms / 1e3)
 
     found = {"torch.utils.benchmark": (blocked, False)}
     try:
@@ -118,16 +114,49 @@ def peers(torch, rep_ms, device):
         return found, None
     if device == "cpu":
         triton.runtime.driver.set_active(Cpu(torch))
-    found["triton do_bench"] = (lambda call: do_bench(call, warmup=25, rep=rep_ms, return_mode="all"), True)
+    found["triton do_bench"] = (lambda call: do_bench(call, warmup=25, rep=rep_ms), True)
     return found, triton.__version__
 
 
-def blocks(torch, call, device, rep_ms):
+def torch_timer(torch, call):
     from torch.utils.benchmark import Timer
 
-    clock = {"timer": time.thread_time} if device == "cpu" else {}
-    made = Timer("call()", globals={"call": call}, num_threads=torch.get_num_threads(), **clock)
-    return made.blocked_autorange(min_run_time=rep_ms / 1e3)
+    clock = {} if torch.cuda.is_available() else {"timer": time.thread_time}
+    return Timer("call()", globals={"call": call}, num_threads=torch.get_num_threads(), **clock)
+
+
+def beside_do_bench(torch, timer, call, rep_ms):
+    """[our median, theirs]: where theirs clears the cache for a repeat, one of ours goes first."""
+    import triton
+    from triton.testing import do_bench
+
+    active, mine = triton.runtime.driver.active, []
+    clear = active.clear_cache
+
+    def cleared(cache):
+        mine.append(timer.once(call))
+        clear(cache)
+
+    active.clear_cache = cleared
+    try:
+        theirs = do_bench(call, warmup=25, rep=2 * rep_ms, return_mode="all")
+    finally:
+        active.clear_cache = clear
+    timer.wait()
+    return [middle(sorted(map(timer.milliseconds, mine[-len(theirs) :]))), middle(sorted(theirs))]
+
+
+def beside_blocks(torch, timer, call, rep_ms):
+    """[our median, theirs] of the means of blocks, one of each in turn."""
+    made, mine, theirs = torch_timer(torch, call), [], []
+    block = made.blocked_autorange(min_run_time=rep_ms / 1e3).number_per_run
+    began = time.process_time()
+    while len(mine) < 10 or time.process_time() - began < 2 * rep_ms / 1e3:
+        taken = [timer.once(call, cold=False) for _ in range(block)]
+        timer.wait()
+        mine.append(sum(map(timer.milliseconds, taken)) / block)
+        theirs.append(made.timeit(block).mean * 1e3)
+    return [middle(sorted(mine)), middle(sorted(theirs))]
 
 
 def middle(values):

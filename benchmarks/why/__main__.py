@@ -85,6 +85,8 @@ _IS_STATIC: list[bool] = []
 
 
 def _form(name: str) -> str:
+    """As the pairs write it."""
+    name = re.sub(r"^file .*/site-packages/", "file ", name)
     return re.sub(r"[-_.]+", "-", name) if name.startswith("package") else name
 
 

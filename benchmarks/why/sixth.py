@@ -196,8 +196,9 @@ def no_downloads(w: World) -> None:
     """huggingface_hub may not go to the network, and its message does not name the variable."""
     w.harmless(packages=50, variables=70)
     said = (
-        "huggingface_hub.errors.LocalEntryNotFoundError: Cannot find the requested files in the disk cache and outgoing "
-        "traffic has been disabled. To enable hf.co look-ups and downloads online, set 'local_files_only' to False.\n"
+        "huggingface_hub.errors.LocalEntryNotFoundError: Cannot find the requested files in the disk cache and "
+        "outgoing traffic has been disabled. To enable hf.co look-ups and downloads online, "
+        "set 'local_files_only' to False.\n"
     )
     _unlike(w, "HF_HUB_OFFLINE", "0", "1", said)
 

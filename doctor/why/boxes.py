@@ -185,7 +185,7 @@ class BoxTrial:
     as_it_is = " It ran in a fresh container: what was changed inside the running one since its start is not in it."
     remains = (
         "what --prove does not carry: health checks, ports, and whether mounts can be written to",
-        "COMMAND itself, what was changed inside the containers since they started, driver, kernel and hardware",
+        "what both containers have, or was changed inside them since they started",
     )
     left_out: tuple[str, ...] = ()
 

@@ -48,7 +48,7 @@ class Local:
         """The version and what its RECORD says of its files: two builds of one version differ in it."""
         if name not in self.packages:
             return None
-        rows = sorted((path, digest) for path, digest in self._record(name) if digest and _is_of_the_build(path))
+        rows = sorted((path, digest) for path, digest in self._record(name) if digest and is_of_the_build(path))
         return self.packages[name].version, hashlib.sha256(repr(rows).encode()).hexdigest()
 
     def files(self, name: str) -> tuple[str, ...]:
@@ -65,7 +65,7 @@ class Local:
         return [(row[0], row[1]) for row in csv.reader(text.splitlines()) if len(row) > 1 and "\0" not in row[0]]
 
 
-def _is_of_the_build(path: str) -> bool:
+def is_of_the_build(path: str) -> bool:
     """Scripts name their environment, and the installer's notes say how it came here."""
     folder, _, name = path.rpartition("/")
     return not path.startswith("..") and not (folder.endswith(".dist-info") and name in _OF_THE_INSTALLER)

@@ -15,13 +15,17 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from doctor.engine import registry
 from doctor.errors import InputError
+from doctor.findings import Scope, Severity
 from doctor.redaction import secrets
+from doctor.sides import report
 from doctor.why.boxes import Box, tried
 from doctor.why.local import Local
 from doctor.why.minimal import minimal
 from doctor.why.runs import Limits, OutOfBudget, Runner
 from doctor.why.scratch import Change, shown
+from doctor.why.symptom import read
 from doctor.why.trial import LocalTrial, Trial
 
 Side = Local | Box
@@ -32,7 +36,18 @@ _AGAIN = 3
 """Runs of what was found, and of it without each part, before it is named."""
 _OFTEN, _APART = 10, 6
 """Runs of each end where it is flaky, and how many more of GOOD's have to work: a coin gets there in 1 of 170 cases."""
-_NONE = {"package": "not installed", "device": "not passed", "layer": "no such layer", "folder": "empty"}
+_NONE = {
+    "package": "not installed",
+    "device": "not passed",
+    "layer": "no such layer",
+    "folder": "empty",
+    "file": "absent",
+}
+_PARTS = {
+    Scope.CONTAINER: "the container", Scope.HOST: "system libraries, kernel and limits", Scope.DRIVER: "the driver",
+    Scope.FIRMWARE: "firmware", Scope.HARDWARE: "hardware",
+}  # fmt: skip
+"""What --prove never changes, by whose matter it is."""
 _LONGEST = 200
 """Characters of a value that are printed."""
 
@@ -167,12 +182,29 @@ def _rests(which: tuple[Change, ...]) -> Iterator[tuple[Change, ...]]:
 
 def _what_remains(runner: Runner, trial: Trial) -> str:
     """Both sides ran on this machine: only what GOOD does here tells its driver from the environments."""
-    failed, differs = runner.last, bool(trial.found)
+    failed, said, differs = runner.last, runner.output, bool(trial.found)
     if runner.on_good():
         carried = "with all of it carried over" if differs else "and nothing that can be carried over differs"
         return f"COMMAND works in GOOD and fails in BAD {carried}. What remains is {trial.remains[0]}."
     where = "here with all that GOOD has" if differs else "in BAD"
-    return f"COMMAND fails {where} ({failed}), and in GOOD too. What remains is {trial.remains[1]}."
+    remains = "; ".join(_ranked(said, trial.remains[1]))
+    return f"COMMAND fails {where} ({failed}), and in GOOD too. What remains, most suspect first: {remains}."
+
+
+def _ranked(said: str, shared: str) -> list[str]:
+    """What no run changed. First what COMMAND's output `said` points to, with what a check of this machine finds of it;
+    then COMMAND itself and what both sides have; then what else the check calls an error."""
+    scopes = {check.rule.id: check.rule.scope for check in registry.checks()}
+    found = {f.rule: f for f in report("this").findings if f.explained_by is None}
+    pointed = [rule for rule in read(said).rules if rule in scopes]
+    errors = [rule for rule, f in found.items() if f.severity is Severity.ERROR]
+    reasons = [(scopes[r], found[r].summary if r in found else f"its output is a symptom of {r}") for r in pointed]
+    reasons += [(Scope.JOB, ""), (Scope.ENVIRONMENT, ""), *((scopes[r], found[r].summary) for r in errors)]
+    parts = {Scope.JOB: "COMMAND itself", Scope.ENVIRONMENT: shared, **_PARTS}
+    ranked: dict[Scope, str] = {}
+    for scope, reason in (*reasons, *((scope, "") for scope in parts)):
+        ranked.setdefault(scope, f"{parts[scope]} ({reason.rstrip('.')})" if reason else parts[scope])
+    return list(ranked.values())
 
 
 def _place(prefix: Path | None) -> str | None:

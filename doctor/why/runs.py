@@ -52,7 +52,7 @@ class Runner:
         self._says, self._enough = (1.0, -1.0), 1.0
         self._levels = ceil(log2(max(self.differences, 1)))
         self.best: tuple[Change, ...] | None = None
-        self.last = ""
+        self.last = self.output = ""
         self._seconds: list[float] = []
         self._log = Log(limits.log, _identity(trial, self.command, limits))
         self._expected = 8 + self._levels
@@ -123,6 +123,7 @@ class Runner:
         return min(self.limits.timeout_s, max(1.0, self.ends - time.monotonic()))
 
     def _outcome(self, ended: Ended) -> tuple[bool, str]:
+        self.output = ended.output
         if ended.code is None:
             return False, ended.why
         if ended.code == 0 and self.pattern and not self.pattern.search(ended.output):

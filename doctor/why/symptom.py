@@ -24,11 +24,12 @@ _LIBRARY = re.compile(r"\blib[\w+-]+\.so\b")
 _OF_THE_LOADER = ("environment[LD_LIBRARY_PATH]", "environment[LD_PRELOAD]", "loader", "libraries")
 _LEAST = 6
 """Characters of a value that is looked for in the message: `1` and `true` are in many."""
+_COMMON = {"true", "false", "yes", "no", "on", "off", "none", "null", "all", "auto"}
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _BINDS = ("from ", "import ", "for ", "with ")
 
 _CONDITIONS = tuple(
-    (re.compile(words), re.compile(names))
+    (re.compile(words, re.IGNORECASE), re.compile(names))
     for words, names in {
         r"Connection refused|(?:Connection|Operation) timed out|No route to host|Network is unreachable"
         r"|Name or service not known|Temporary failure in name resolution": r"environment\[(?i:\w+_proxy)\]"
@@ -36,7 +37,7 @@ _CONDITIONS = tuple(
         r"Permission denied|Operation not permitted": r"account|nodes"
         r"|option\[--(?:user|userns|privileged|read-only|cap-\w+|security-opt|group-add|device-cgroup-rule)\b.*",
         r"No space left on device": r"host\.shm_bytes|option\[--(?:shm-size|tmpfs\b.*)\]|environment\[TMPDIR\]",
-        r"Cannot allocate memory": r"host\.memlock_bytes|option\[--(?:memory|memory-swap|ulimit memlock)\]",
+        r"Cannot allocate memory": r"host\.(?:memlock|as)_bytes|option\[--(?:memory|memory-swap|ulimit memlock)\]",
         r"Too many open files": r"host\.nofile|option\[--ulimit nofile\]",
         r"Resource temporarily unavailable|can't start new thread|pthread_create failed": r"host\.nproc"
         r"|option\[--(?:pids-limit|ulimit nproc)\]",
@@ -44,12 +45,16 @@ _CONDITIONS = tuple(
         r"certificate verify failed": r"environment\[(?:SSL_CERT_(?:FILE|DIR)|\w+_CA_BUNDLE)\]",
         r"codec can't (?:en|de)code|unsupported locale": r"environment\[(?:LANG|LC_\w+|PYTHON(?:UTF8|IOENCODING))\]",
         r"Address already in use": r"environment\[\w+_PORT\]|option\[--network\]",
+        r"AF_UNIX path too long|No usable temporary directory": r"environment\[(?:TMPDIR|TEMP|TMP)\]",
+        r"Dist(?:Store|Network)Error|TCPStore|clients joined": r"environment\[(?:MASTER_\w+|RANK|WORLD_SIZE)\]",
+        r"outgoing traffic has been disabled": r"environment\[\w+_OFFLINE\]",
         r"Read-only file system": r"option\[--(?:read-only|volume\b.*|tmpfs\b.*)\]",
     }.items()
 )
-"""Messages of the C library (errno(3)), OpenSSL and Python, and what each of these conditions depends on beside the
-program: connect(2), bind(2), getrlimit(2), mlock(2), pthread_create(3), SSL_CTX_load_verify_locations(3), Python's
-documentation of its variables, and Docker's reference of `docker run`."""
+"""Messages of the C library (errno(3)), OpenSSL, Python, torch and huggingface_hub, and what each of these conditions
+depends on beside the program: connect(2), bind(2), getrlimit(2), mlock(2), pthread_create(3), unix(7),
+SSL_CTX_load_verify_locations(3), Python's, torch.distributed's (init_method env://) and huggingface_hub's documentation
+of their variables, and Docker's reference of `docker run`."""
 
 
 class Pointer(NamedTuple):
@@ -103,11 +108,15 @@ class Symptom:
         return _FRAME.sub("", self.text)
 
     def _value(self, one: Difference) -> int:
-        """Where the text has what BAD has: whole, or short and behind the name in any case."""
+        """Where the text has what BAD has: whole, or short and in quotes or behind the name in any case."""
         if not isinstance(one.bad, str) or not one.bad or one.name.startswith("packages["):
             return -1
         forms = [rf"(?i:\b{re.escape(_member(one))})[=:\s'\"]{{1,3}}{re.escape(one.bad)}(?!\w)"]
-        return _last(re.compile("|".join([*forms, _form(one.bad)] if len(one.bad) >= _LEAST else forms)), self.text)
+        if len(one.bad) >= _LEAST:
+            forms.append(_form(one.bad))
+        elif one.bad.lower() not in _COMMON and re.search("[A-Za-z]", one.bad):
+            forms.append(rf"['\"`]{re.escape(one.bad)}['\"`]")
+        return _last(re.compile("|".join(forms)), self.text)
 
     def _part(self, one: Difference) -> int:
         """Where the text has a word, option or path of BAD's value which GOOD's lacks, or a path below that one."""

@@ -18,7 +18,7 @@ from doctor.errors import InputError
 from doctor.facts.origin import State
 from doctor.system import commands, processes
 from doctor.system.live import LIMITS
-from doctor.why.local import Local
+from doctor.why.local import Local, attainable
 from doctor.why.scratch import Change, Scratch, changes, left_out, value
 
 _OUTPUT = 1 << 20
@@ -50,7 +50,7 @@ class Trial(Protocol):
     identity: Any
     """What a run's outcome depends on besides COMMAND."""
     remains: tuple[str, str]
-    """What is left where all of it changes nothing: if COMMAND works in GOOD itself, and if it does not."""
+    """What is left where all of it changes nothing: if COMMAND works in GOOD itself, and what both have if it fails."""
 
     def run(self, which: Sequence[Change], command: list[str], seconds: float) -> Ended: ...
     def run_good(self, command: list[str], seconds: float) -> Ended: ...
@@ -63,10 +63,6 @@ class LocalTrial:
     """Two environments, shells or processes of this machine."""
 
     as_it_is = ""
-    remains = (
-        "the Python itself, files that no package lists or that were changed later, and packages without such a list",
-        "COMMAND itself, system libraries, the container, driver, kernel, firmware and hardware",
-    )
 
     def __init__(self, good: Local, bad: Local, folder: Path) -> None:
         self.good, self.bad, self.folder = good, bad, folder
@@ -75,6 +71,9 @@ class LocalTrial:
         places = [str(side.prefix and side.prefix.resolve()) for side in (good, bad)]
         self.begins = "copying the environment; " if bad.prefix else ""
         self.identity = [places, builds, [(change, *self.values(change)) for change in self.found]]
+        pythons = [str(side.prefix and (side.prefix / "bin/python").resolve()) for side in (good, bad)]
+        python = f"the Python itself ({pythons[0]} and {pythons[1]}), then " if pythons[0] != pythons[1] else ""
+        self.remains = f"{python}files outside of site-packages", "what both environments have"
         self._scratches: list[Scratch] = []
         self._stopped = threading.Event()
 
@@ -193,8 +192,8 @@ def _absolute(word: str) -> str:
 def _limited(scratch: Scratch, carried: set[str]) -> Callable[[], None] | None:
     """Sets BAD's soft limits, and GOOD's of those that are carried, where they are not this shell's."""
     good, bad = scratch.good.limits, scratch.bad.limits
-    values = [(LIMITS[name], good[name] if name in carried else own) for name, own in bad.items()]
-    wanted = [(number, value) for number, value in values if resource.getrlimit(number)[0] != value]
+    values = {name: good[name] if name in carried else own for name, own in bad.items()}
+    wanted = [(LIMITS[name], value) for name, value in values.items() if attainable(name, value)]
     if not wanted:
         return None
 

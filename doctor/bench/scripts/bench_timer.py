@@ -3,8 +3,8 @@
 import time
 
 LEAST, PILOT = 10, 5
-"""Repeats: with fewer than ten the interval of a median is all of them. Those of the pilot say how many it takes, and do
-not count: a number that is chosen by what counts would change the coverage of the interval (Stein, 1945)."""
+"""Repeats: with fewer than ten the interval of a median is all of them. Those of the pilot say how many it takes, and
+do not count: a number that is chosen by what counts would change the coverage of the interval (Stein, 1945)."""
 WANTED = 0.01
 """Half of the median's interval, of the median. It is 2.46 deviations over the root of the repeats where they are
 normally distributed; of five values the second and fourth lie 0.99 deviations apart."""
