@@ -4,7 +4,7 @@ argv: the request (JSON: parts, device, cases, rounds, repeats, rep_ms), the des
 clears a cache of 256 MiB before each repeat, as our timer does; torch.utils.benchmark calls back to back in blocks, of
 which the means are compared with those of as many of our warm calls. Results come from runs in which each repeat of
 theirs follows one of ours, since what disturbs a machine for a while has to disturb both; how long they take, from runs
-of their own. On a CPU all read the CPU time of one thread: what other processes take of the wall time is not the call's.
+of their own. On a CPU all read the CPU time of one thread: what others take of the wall time is not the call's.
 """
 
 import importlib.util
@@ -125,7 +125,7 @@ def torch_timer(torch, call):
     return Timer("call()", globals={"call": call}, num_threads=torch.get_num_threads(), **clock)
 
 
-def beside_do_bench(torch, timer, call, rep_ms):
+def beside_do_bench(_torch, timer, call, rep_ms):
     """[our median, theirs]: where theirs clears the cache for a repeat, one of ours goes first."""
     import triton
     from triton.testing import do_bench

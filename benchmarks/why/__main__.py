@@ -27,7 +27,21 @@ from math import log2
 from pathlib import Path
 from typing import Any
 
-from benchmarks.why import boxes, cost, edges, facts, fifth, fourth, nodes, packages, second, shells, sixth, third  # noqa: F401 - they register pairs
+from benchmarks.why import (
+    boxes,
+    cost,
+    edges,
+    facts,
+    fifth,
+    fourth,
+    nodes,
+    packages,
+    second,
+    seventh,
+    shells,
+    sixth,
+    third,
+)  # noqa: F401 - they register pairs
 from benchmarks.why.world import BAD_WORKS, FLAKY, GOOD_FAILS, PAIRS, PROVED, REFUSED, REMAINS, Pair, World
 from doctor.cli.main import run
 
@@ -38,6 +52,7 @@ _SETS: dict[int, tuple[tuple[str, ...], tuple[facts.FactPair, ...]]] = {
     4: (("fourth",), facts.FOURTH),
     5: (("fifth",), facts.FIFTH),
     6: (("sixth",), facts.SIXTH),
+    7: (("seventh",), facts.SEVENTH),
 }
 _NOTES = {
     REMAINS: "What remains is",

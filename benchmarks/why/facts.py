@@ -311,6 +311,30 @@ SIXTH = (
 )  # fmt: skip
 
 
+SEVENTH = (
+    FactPair(
+        "a GPU is lost", frozenset({"gpus", "nvidia_driver", "kernel_log", "pci"}),
+        Node("h100", 2), Node("h100", 2, faults=(nvidia.gpu_lost,)),
+        "Unable to determine the device handle for GPU0000:C1:00.0: Unknown Error",
+    ),
+    FactPair(
+        "one of two render nodes was passed", frozenset({"nodes", "gpus"}),
+        Node(**_MI300X, container="docker"), Node(**_MI300X, container="docker", faults=(amd.one_render_node,)),
+        "torch.cuda.device_count() is 1",
+    ),
+    FactPair(
+        "libcuda is missing", frozenset({"libraries", "loader", "nvidia_driver"}),
+        Node("rtx4090"), Node("rtx4090", faults=(nvidia.no_libcuda,)),
+        "ImportError: libcuda.so.1: cannot open shared object file: No such file or directory",
+    ),
+    FactPair(
+        "/dev/nvidiactl is missing", frozenset({"nodes", "nvidia_driver"}),
+        Node("h100", 2, container="docker"), Node("h100", 2, container="docker", faults=(nvidia.no_control_node,)),
+        "Failed to initialize NVML: Unknown Error",
+    ),
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Answer:
     pair: FactPair
@@ -334,7 +358,10 @@ def answers(chosen: Sequence[FactPair]) -> Iterator[Answer]:
 def main() -> None:
     print(
         json.dumps(
-            [(a.pair.what, a.place, a.lead) for a in answers((*FIRST, *SECOND, *THIRD, *FOURTH, *FIFTH, *SIXTH))],
+            [
+                (a.pair.what, a.place, a.lead)
+                for a in answers((*FIRST, *SECOND, *THIRD, *FOURTH, *FIFTH, *SIXTH, *SEVENTH))
+            ],
             indent=1,
         )
     )

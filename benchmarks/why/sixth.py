@@ -10,7 +10,7 @@ from benchmarks.why.second import wheels
 from benchmarks.why.world import World, pair
 
 
-def _unlike(w: World, name: str, good: str, bad: str, said: str) -> None:
+def unlike(w: World, name: str, good: str, bad: str, said: str) -> None:
     """COMMAND works where the variable is as in GOOD; `said` is what the real program prints."""
     w.good.variables[name], w.bad.variables[name] = good, bad
     w.command = ["sh", "-c", f'test "${name}" = "{good}"']
@@ -146,7 +146,7 @@ def path_of_a_socket_is_too_long(w: World) -> None:
 def terminal_that_nobody_knows(w: World) -> None:
     """The service inherited TERM from a terminal whose description is not installed."""
     w.harmless(variables=90)
-    _unlike(w, "TERM", "xterm-256color", "xterm-kitty", "Error opening terminal: xterm-kitty.\n")
+    unlike(w, "TERM", "xterm-256color", "xterm-kitty", "Error opening terminal: xterm-kitty.\n")
 
 
 @pair("variable DISPLAY", harmless=100)
@@ -158,7 +158,7 @@ def display_that_is_not_there(w: World) -> None:
         '"" even though it was found.\nThis application failed to start because no Qt platform plugin could be '
         "initialized.\n"
     )
-    _unlike(w, "DISPLAY", ":99", ":1", said)
+    unlike(w, "DISPLAY", ":99", ":1", said)
 
 
 @pair("variable CURL_CA_BUNDLE", harmless=70)
@@ -166,7 +166,7 @@ def certificates_of_another_distribution(w: World) -> None:
     """curl reads its certificates where another distribution has them."""
     w.harmless(variables=70)
     said = "curl: (77) error setting certificate verify locations:  CAfile: /etc/pki/tls/certs/ca-bundle.crt\n"
-    _unlike(w, "CURL_CA_BUNDLE", "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", said)
+    unlike(w, "CURL_CA_BUNDLE", "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", said)
 
 
 @pair("variable MPLBACKEND", harmless=110)
@@ -188,7 +188,7 @@ def one_rank_too_many(w: World) -> None:
     """The job waits for a rank that nobody starts."""
     w.harmless(packages=60, variables=100)
     said = "torch.distributed.DistStoreError: Timed out after 1801 seconds waiting for clients. 3/4 clients joined.\n"
-    _unlike(w, "WORLD_SIZE", "3", "4", said)
+    unlike(w, "WORLD_SIZE", "3", "4", said)
 
 
 @pair("variable HF_HUB_OFFLINE", harmless=120)
@@ -200,7 +200,7 @@ def no_downloads(w: World) -> None:
         "outgoing traffic has been disabled. To enable hf.co look-ups and downloads online, "
         "set 'local_files_only' to False.\n"
     )
-    _unlike(w, "HF_HUB_OFFLINE", "0", "1", said)
+    unlike(w, "HF_HUB_OFFLINE", "0", "1", said)
 
 
 @pair("variable UCX_TLS", harmless=130)
@@ -212,7 +212,7 @@ def transport_that_ucx_has_not(w: World) -> None:
         "or more of: cma, posix, self, shm, sm, sysv, tcp\n[n3:812 :0] select.c:627  UCX  ERROR no active messages "
         "transport to <no debug data>: Unsupported operation\n"
     )
-    _unlike(w, "UCX_TLS", "tcp,self,sm", "rcx", said)
+    unlike(w, "UCX_TLS", "tcp,self,sm", "rcx", said)
 
 
 @pair("variable OMPI_MCA_btl", harmless=140)
@@ -225,7 +225,7 @@ def component_that_open_mpi_has_not(w: World) -> None:
         "that the component requires are unable to be found/loaded).\n\nHost:      n3\nFramework: btl\n"
         "Component: openib\n"
     )
-    _unlike(w, "OMPI_MCA_btl", "tcp,self", "openib,self", said)
+    unlike(w, "OMPI_MCA_btl", "tcp,self", "openib,self", said)
 
 
 @pair("variable PIP_INDEX_URL", harmless=75)
@@ -238,7 +238,7 @@ def index_of_another_network(w: World) -> None:
         "ERROR: No matching distribution found for mytool\n"
     )
     good, bad = (f"http://mirror.{name}.example/simple" for name in ("train", "build"))
-    _unlike(w, "PIP_INDEX_URL", good, bad, said)
+    unlike(w, "PIP_INDEX_URL", good, bad, said)
 
 
 @pair("limit nofile", harmless=60, seen=("host.nofile",))
