@@ -18,6 +18,7 @@ from doctor.engine.run import Options, examine
 from doctor.engine.target import of_process
 from doctor.errors import InputError
 from doctor.facts import Snapshot
+from doctor.facts.host import LIMITS
 from doctor.findings import Report
 from doctor.knowledge import Knowledge
 from doctor.redaction.site import Site
@@ -89,7 +90,6 @@ def _inside(pid: int | None, container: str | None, more: Sequence[Probe]) -> Re
 
 
 _OF_A_RUN = ("nodes", "account", "process", "holders")
-_LIMITS = ("shm_bytes", "memlock_bytes", "nofile", "nproc", "stack_bytes", "as_bytes")
 
 
 def _of_image(name: str, more: Sequence[Probe]) -> Report:
@@ -109,7 +109,7 @@ def _of_image(name: str, more: Sequence[Probe]) -> Report:
     update = {
         **{field: getattr(empty, field) for field in _OF_A_RUN},
         "container": empty.container.model_copy(update={"inside": True}),
-        "host": machine.host.model_copy(update=dict.fromkeys(_LIMITS)),
+        "host": machine.host.model_copy(update=dict.fromkeys(("shm_bytes", *LIMITS))),
         "origins": {n: o for n, o in machine.origins.items() if not n.startswith(_OF_A_RUN)},
     }
     return judge(machine.model_copy(update=update), Knowledge(), source=name)

@@ -18,8 +18,8 @@ def cache_without_a_method(w: World) -> None:
     module = w.root / "modules/modeling_phi3.py"
     module.parent.mkdir()
     module.write_text(
-        "import tqdm\nimport rich\nfrom transformers import DynamicCache\n\ndef forward():\n    cache = DynamicCache()\n"
-        "    past = cache\n    return past.get_max_length()\n"
+        "import tqdm\nimport rich\nfrom transformers import DynamicCache\n\ndef forward():\n"
+        "    cache = DynamicCache()\n    past = cache\n    return past.get_max_length()\n"
     )
     w.python(f"import sys\nsys.path.insert(0, {str(module.parent)!r})\nimport modeling_phi3\nmodeling_phi3.forward()\n")
 

@@ -37,7 +37,11 @@ _CONDITIONS = tuple(
         r"Permission denied|Operation not permitted": r"account|nodes"
         r"|option\[--(?:user|userns|privileged|read-only|cap-\w+|security-opt|group-add|device-cgroup-rule)\b.*",
         r"No space left on device": r"host\.shm_bytes|option\[--(?:shm-size|tmpfs\b.*)\]|environment\[TMPDIR\]",
-        r"Cannot allocate memory": r"host\.(?:memlock|as)_bytes|option\[--(?:memory|memory-swap|ulimit memlock)\]",
+        r"Cannot allocate memory|MemoryError|bad_alloc": r"host\.(?:memlock|as)_bytes"
+        r"|option\[--(?:memory|memory-swap|ulimit memlock)\]",
+        r"File too large": r"option\[--ulimit fsize\]",
+        r"\b(?:401|403)\b|Unauthorized|AuthenticationError|authentication failed|Access ?Denied": r"environment"
+        r"\[\w*(?:TOKEN|KEY|SECRET|PASSWORD|CREDENTIAL)\w*\]",
         r"Too many open files": r"host\.nofile|option\[--ulimit nofile\]",
         r"Resource temporarily unavailable|can't start new thread|pthread_create failed": r"host\.nproc"
         r"|option\[--(?:pids-limit|ulimit nproc)\]",
@@ -92,14 +96,19 @@ class Symptom:
             return Pointer(NAMED, place, "")
         if (place := self._value(one)) >= 0:
             return Pointer(NAMED, place - len(self.text), "the message has its value")
+        words = self._words(one)
+        if words >= 0 and one.bad is None and one.name.startswith("packages["):
+            return Pointer(NAMED, words - len(self.text), "")
         for number, (path, source) in enumerate(self.sources.items()):
             if _last(_in_source(one), source.text) >= 0:
                 is_used = not source.names.isdisjoint(_names(one))
                 return Pointer(READ, is_used - 2 * number, f"{Path(path).name} reads it")
         if (place := self._part(one)) >= 0:
             return Pointer(READ, place - len(self.text), "the message has a part of its value")
-        for words, names in _CONDITIONS:
-            if names.fullmatch(one.name) and (found := words.search(self.text)):
+        if words >= 0:
+            return Pointer(READ, words - len(self.text), "the message has the words of its name")
+        for message, names in _CONDITIONS:
+            if names.fullmatch(one.name) and (found := message.search(self.text)):
                 return Pointer(POSSIBLE, 0, f"“{found[0]}” can come from it")
         return None
 
@@ -117,6 +126,15 @@ class Symptom:
         elif one.bad.lower() not in _COMMON and re.search("[A-Za-z]", one.bad):
             forms.append(rf"['\"`]{re.escape(one.bad)}['\"`]")
         return _last(re.compile("|".join(forms)), self.text)
+
+    def _words(self, one: Difference) -> int:
+        """Where the text has a package's name as a word, or all of the words that a variable's name is made of."""
+        head, member = one.name.partition("[")[0], _member(one)
+        words = re.split(r"[-_.]+", member) if head == "environment" else [member] * (head == "packages")
+        if (len(words) < 2 and head == "environment") or any(len(word) < _LEAST // 2 for word in words):
+            return -1
+        forms = [re.compile(rf"(?i:(?<![a-z\d-]){re.escape(word)}(?![a-z\d-]))") for word in words]
+        return min((_last(form, self._without_frames) for form in forms), default=-1)
 
     def _part(self, one: Difference) -> int:
         """Where the text has a word, option or path of BAD's value which GOOD's lacks, or a path below that one."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from doctor.facts.host import LIMITS
 from doctor.facts.origin import State
 from doctor.facts.sheet import FactSheet
 from doctor.parsers.kernel import mountinfo, os_release, proc_modules
@@ -63,7 +64,7 @@ def probe(system: System, sheet: FactSheet) -> None:
     _tuning(system, sheet)
     host_runtime.put(system, sheet)
     limits = system.limits()
-    for fact in ("memlock_bytes", "as_bytes", "nofile", "nproc", "stack_bytes"):
+    for fact in LIMITS:
         key = fact.removesuffix("_bytes")
         held = limits.value.get(key) if limits.known and limits.value is not None else None
         if held is None:
