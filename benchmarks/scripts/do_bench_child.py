@@ -4,7 +4,8 @@ argv: the request (JSON: parts, device, cases, rounds, repeats, rep_ms), the des
 clears a cache of 256 MiB before each repeat, as our timer does; torch.utils.benchmark calls back to back in blocks, of
 which the means are compared with those of as many of our warm calls. Results come from runs in which each repeat of
 theirs follows one of ours, since what disturbs a machine for a while has to disturb both; of ours the first three of
-four count. How long they take comes from runs of their own, in which ours has three quarters of their time. On a CPU all read the CPU time of one thread: what others take of the wall time is not the call's.
+four count. How long they take comes from runs of their own, in which ours has three quarters of their time. On a CPU
+all read the CPU time of one thread: what others take of the wall time is not the call's.
 """
 
 import importlib.util

@@ -53,7 +53,9 @@ class Watch:
 
     def look(self, folder: str, waits: object) -> None:
         """Reads, and makes the file that the measuring process waits for, which it named: one of `folder` alone."""
-        self.seen = slowest([self.seen, _counted(self._read())])
+        now = self._read()
+        counts = {"readings": int(now.source is not None), "throttled_readings": int(bool(now.throttle))}
+        self.seen = slowest([self.seen, now.model_copy(update=counts)])
         if self._before is not None:
             self._before = _metrics(self.system, self.address) or self._before
         path = Path(waits) if isinstance(waits, str) and "\0" not in waits else None
@@ -101,12 +103,6 @@ def slowest(of_each: Sequence[Clocks]) -> Clocks:
             "readings": sum(c.readings for c in of_each),
             "throttled_readings": sum(c.throttled_readings for c in of_each),
         }
-    )
-
-
-def _counted(one: Clocks) -> Clocks:
-    return one.model_copy(
-        update={"readings": int(one.source is not None), "throttled_readings": int(bool(one.throttle))}
     )
 
 

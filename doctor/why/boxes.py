@@ -187,7 +187,6 @@ class BoxTrial:
         "what --prove does not carry: health checks, ports, and whether mounts can be written to",
         "what both containers have, or was changed inside them since they started",
     )
-    left_out: tuple[str, ...] = ()
 
     def __init__(self, api: Api, good: Box, bad: Box, layers: Layers, folder: Path) -> None:
         self.api, self.good, self.bad, self.layers, self.folder = api, good, bad, layers, folder

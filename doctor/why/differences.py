@@ -115,13 +115,6 @@ def _libraries(good: Snapshot, bad: Snapshot) -> Iterable[Difference]:
             yield Difference(f"builds[{name}]", Layer.LIBRARIES, *words)
 
 
-def one_sided(good: Snapshot, bad: Snapshot) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Facts that are known of GOOD only, and of BAD only: nobody looked on the other side."""
-    names = ("environment", _PACKAGES, *_WHOLE, *(f"host.{n}" for n in type(good.host).model_fields))
-    known = [{name for name in names if _meaning(side.get(name)) not in (None, {})} for side in (good, bad)]
-    return tuple(sorted(known[0] - known[1])), tuple(sorted(known[1] - known[0]))
-
-
 def carried(good: Snapshot, bad: Snapshot, which: Collection[Difference]) -> Snapshot:
     """BAD with the facts of those differences as GOOD has them, and with where they were read."""
     update: dict[str, Any] = {}

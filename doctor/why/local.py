@@ -89,7 +89,7 @@ def local(name: str, variables: Path | None, folder: Path | None = None) -> Loca
         kinds = "a virtual environment, pid:N, in:NAME, image:NAME or `this`"
         raise InputError(f"{name}: COMMAND can't run on it; --prove needs {kinds}")
     if variables:
-        environment = _variables(variables)
+        environment = _read(read_given_bytes(variables, _LIMIT).decode("utf-8", "surrogateescape"))
     if prefix is None:
         return Local(dict(environment), None, {}, limits, folder)
     if not (prefix / "pyvenv.cfg").is_file():
@@ -137,11 +137,7 @@ def _folder_of(pid: int) -> Path | None:
     return found if found.is_dir() else None
 
 
-def _variables(path: Path) -> dict[str, str]:
-    """Of `env`, `env -0` or a copy of /proc/PID/environ."""
-    return _read(read_given_bytes(path, _LIMIT).decode("utf-8", "surrogateescape"))
-
-
 def _read(text: str) -> dict[str, str]:
+    """Of `env`, `env -0` or a copy of /proc/PID/environ."""
     lines = text.split("\0") if "\0" in text else text.splitlines()
     return {name: value for name, equals, value in (line.partition("=") for line in lines) if equals and name}

@@ -19,6 +19,7 @@ from doctor.engine import registry
 from doctor.errors import InputError
 from doctor.findings import Scope, Severity
 from doctor.redaction import secrets
+from doctor.report.words import plural
 from doctor.sides import report
 from doctor.why.boxes import Box, tried
 from doctor.why.local import Local
@@ -63,18 +64,14 @@ class Proof:
     """How many differences there are that can be carried."""
     values: dict[Change, tuple[str | None, str | None]] = field(default_factory=dict)
     """Of each change what GOOD and BAD have; secrets are masked."""
-    left_out: tuple[str, ...] = ()
-    """What differs and can't be carried over."""
     interrupted: bool = False
 
     def text(self, names: tuple[str, str]) -> str:
         """For people."""
-        lines = [f"With {_plural(len(self.minimal), 'change')} COMMAND works on {names[1]}:"] if self.minimal else []
+        lines = [f"With {plural(len(self.minimal), 'change')} COMMAND works on {names[1]}:"] if self.minimal else []
         lines += [f"  {shown(change)}: {self._change(change)}" for change in self.minimal]
         lines += [self.note] if self.note else []
-        if self.left_out:
-            lines.append(f"Differs and can't be carried over: {', '.join(self.left_out)}.")
-        lines.append(f"{_plural(self.runs, 'run')} over {_plural(self.tried, 'difference')}.")
+        lines.append(f"{plural(self.runs, 'run')} over {plural(self.tried, 'difference')}.")
         return "".join(c if c.isprintable() or c == "\n" else "?" for c in "\n".join(lines) + "\n")
 
     def _change(self, change: Change) -> str:
@@ -88,10 +85,9 @@ class Proof:
         """`doctor.why-proof/1`. `redacted` is asked of each text, and not of the keys: a user may be called `good`."""
         rows = [(*change, *self.values[change]) for change in self.minimal]
         given = dict(zip(("good", "bad"), names, strict=True))
-        texts = {"note": self.note, "left_out": list(self.left_out)}
         return {
             "schema": "doctor.why-proof/1",
-            **{key: redacted(text) for key, text in {**given, **texts}.items()},
+            **{key: redacted(text) for key, text in {**given, "note": self.note}.items()},
             "minimal": [dict(zip(("kind", "name", "good", "bad"), map(redacted, row), strict=True)) for row in rows],
             **{"runs": self.runs, "differences": self.tried, "interrupted": self.interrupted},
         }
@@ -101,7 +97,7 @@ def prove(good: Side, bad: Side, command: Sequence[str], limits: Limits, tell: C
     """Raises InputError for what can't be tried."""
     with _trial(good, bad, limits.jobs, tell) as trial:
         runner, interrupted = Runner(trial, command, limits, tell), False
-        tell(f"{trial.begins}{_plural(len(trial.found), 'difference')} can be carried over\n")
+        tell(f"{trial.begins}{plural(len(trial.found), 'difference')} can be carried over\n")
         try:
             minimum, note = _search(runner, trial)
         except (OutOfBudget, KeyboardInterrupt) as end:
@@ -109,7 +105,7 @@ def prove(good: Side, bad: Side, command: Sequence[str], limits: Limits, tell: C
             begun = f"{runner.flaky}{'Interrupted' if interrupted else 'The budget ended'}"
             note = f"{begun}; this is the smallest set so far." if minimum else f"{begun} too early."
         values = {change: _shown(change, trial.values(change)) for change in trial.found}
-        return Proof(minimum, note, runner.number, len(trial.found), values, trial.left_out, interrupted)
+        return Proof(minimum, note, runner.number, len(trial.found), values, interrupted)
 
 
 @contextmanager
@@ -224,7 +220,3 @@ def _shown(change: Change, sides: tuple[str | None, str | None]) -> tuple[str | 
 
 def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-
-
-def _plural(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"

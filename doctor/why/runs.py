@@ -54,7 +54,9 @@ class Runner:
         self.best: tuple[Change, ...] | None = None
         self.last = self.output = ""
         self._seconds: list[float] = []
-        self._log = Log(limits.log, _identity(trial, self.command, limits))
+        whole = [trial.identity, self.command, limits.pattern, limits.timeout_s]
+        identity = json.dumps(whole, default=str).encode("utf-8", "surrogateescape")
+        self._log = Log(limits.log, hashlib.sha256(identity).hexdigest())
         self._expected = 8 + self._levels
 
     def is_flaky(self, of_bad: int, carried: int, runs: int) -> None:
@@ -180,12 +182,6 @@ class Log:
 
 def _key(which: Sequence[Change], attempt: int) -> str:
     return json.dumps([sorted(which), attempt])
-
-
-def _identity(trial: Trial, command: Sequence[str], limits: Limits) -> str:
-    """Of what a run's outcome depends on: what the two sides have, COMMAND, and when it counts as working."""
-    whole = [trial.identity, list(command), limits.pattern, limits.timeout_s]
-    return hashlib.sha256(json.dumps(whole, default=str).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _compiled(pattern: str | None) -> re.Pattern[str] | None:

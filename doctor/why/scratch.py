@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import resource
-import shutil
 import threading
 from collections.abc import Collection, Mapping
 from contextlib import suppress
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from doctor.errors import InputError
 from doctor.probes.host.environment import OF_THE_SHELL
-from doctor.why.copying import Copy, Source, listed, needed_bytes, shares_blocks
+from doctor.why.copying import Copy, Source, listed
 from doctor.why.local import Local, attainable, is_of_the_build
 from doctor.why.ranking import is_of_the_stack
 
@@ -43,12 +42,16 @@ def changes(good: Local, bad: Local) -> tuple[Change, ...]:
             names = f"{good.site.parent.name} and {bad.site.parent.name}"
             raise InputError(f"the environments are of {names}: compiled packages of one do not run in the other")
         both = sorted({*good.packages, *bad.packages})
-        packages = [("package", n) for n in both if good.build(n) != bad.build(n) and _is_whole(good, bad, n)]
+        packages = [
+            ("package", n)
+            for n in both
+            if good.build(n) != bad.build(n) and all(side.files(n) for side in (good, bad) if n in side.packages)
+        ]
         rest = _other_files(good, bad, {name for _, name in packages})
     names_of_both = sorted({*good.environment, *bad.environment} - OF_THE_SHELL)
     variables = [n for n in names_of_both if _variable(good, n) != _variable(bad, n)]
     limits = [n for n in sorted(good.limits) if n in bad.limits and _is_other_limit(good.limits[n], bad.limits[n], n)]
-    folder = [FOLDER] if _folders_differ(good, bad) and _fits(good, bad) else []
+    folder = [FOLDER] if folders_differ(good, bad) and _fits(good, bad) else []
     files: list[Change] = [("file", path) for path in rest] if len(rest) <= _MOST_FILES else []
     found = (*(("limit", name) for name in limits), *folder, *packages, *(("variable", name) for name in variables))
     return tuple(sorted((*found, *files), key=_is_unlikely))
@@ -85,13 +88,7 @@ def _is_unlikely(change: Change) -> bool:
     return change[0] in heads and not is_of_the_stack(heads[change[0]], change[1])
 
 
-def left_out(good: Local, bad: Local) -> tuple[str, ...]:
-    """A working folder that is too large to be copied for each run."""
-    large = _folders_differ(good, bad) and not _fits(good, bad)
-    return (f"the working directory (more than {_LARGEST >> 20} MiB)",) if large else ()
-
-
-def _folders_differ(good: Local, bad: Local) -> bool:
+def folders_differ(good: Local, bad: Local) -> bool:
     one, other = (side.folder and side.folder.resolve() for side in (good, bad))
     return one != other
 
@@ -111,10 +108,6 @@ def _size(folder: Path) -> int:
         if whole > _LARGEST:
             break
     return whole
-
-
-def _is_whole(good: Local, bad: Local, name: str) -> bool:
-    return all(side.files(name) for side in (good, bad) if name in side.packages)
 
 
 def _is_other_limit(good: int, bad: int, name: str) -> bool:
@@ -153,15 +146,7 @@ class Scratch:
         folder.mkdir(exist_ok=True)
         if bad.prefix and self.prefix:
             self._base, self._copy = listed(bad.prefix), Copy(self.prefix)
-            self._check_space()
             self._owners = {name: set(bad.files(name)) for name in bad.packages}
-
-    def _check_space(self) -> None:
-        files = [source for source in self._base.values() if source.link is None]
-        needed, free = needed_bytes(self._base), shutil.disk_usage(self.folder).free
-        if files and needed > free and not shares_blocks(self.folder, files[0].path):
-            sizes = f"a copy of {self.bad.prefix} takes {needed >> 20} MiB, and {free >> 20} MiB are free"
-            raise InputError(f"{sizes} under {self.folder.parent}; set TMPDIR to a folder with more")
 
     def carry(self, wanted: Collection[Change]) -> dict[str, str]:
         """Puts the copy into the state "BAD with these changes" and returns the variables that COMMAND gets."""
@@ -177,7 +162,7 @@ class Scratch:
     def place(self, wanted: Collection[Change]) -> Path | None:
         """A fresh copy of the working folder that COMMAND runs in; None where none is compared."""
         source = (self.good if FOLDER in wanted else self.bad).folder
-        if source is None or not (_folders_differ(self.good, self.bad) and _fits(self.good, self.bad)):
+        if source is None or not (folders_differ(self.good, self.bad) and _fits(self.good, self.bad)):
             return None
         made = self.folder / "working"
         Copy(made).put(listed(source))
@@ -186,16 +171,13 @@ class Scratch:
     def _files(self, carried: set[str], single: set[str]) -> dict[str, Source]:
         """BAD's files with those of these packages, and `single` ones, as GOOD has them. A file of two packages stays
         while one of them does, as GOOD has it; compiled files (.pyc) go with the source that they were made of."""
-        files = dict(self._base)
         staying = set().union(*(rows for name, rows in self._owners.items() if name not in carried))
-        for name in carried:
-            for path in self._owners.get(name, set()) - staying:
-                files.pop(path, None)
-        files = {path: source for path, source in files.items() if path not in single}
+        owned = set().union(*(self._owners.get(name, set()) for name in carried))
+        gone = single | (owned - staying)
+        files = {path: source for path, source in self._base.items() if path not in gone}
         links = {path for path, source in files.items() if source.link is not None}
         added: dict[str, Source] = {}
-        of_packages = ({*self.good.files(n), *(self._owners.get(n, set()) & staying)} for n in sorted(carried))
-        for path in (p for paths in (*of_packages, single) for p in paths):
+        for path in single.union(owned, *(self.good.files(name) for name in carried)):
             theirs = f"{self.good.prefix}/{path}"
             if Path(theirs).is_file() and not any(str(above) in links for above in Path(path).parents):
                 added[path] = Source(theirs, str(self.good.prefix))

@@ -18,12 +18,11 @@ from doctor.errors import InputError
 from doctor.facts.origin import State
 from doctor.system import commands, processes
 from doctor.system.live import LIMITS
+from doctor.why.copying import LEAST_FREE
 from doctor.why.local import Local, attainable
-from doctor.why.scratch import Change, Scratch, changes, left_out, value
+from doctor.why.scratch import FOLDER, Change, Scratch, changes, folders_differ, value
 
 _OUTPUT = 1 << 20
-_LEAST_FREE = 256 << 20
-"""Bytes left on the disk below which a run is stopped, and proves nothing; or a tenth of what was free before it."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +40,6 @@ class Trial(Protocol):
     """What can be carried over between two sides, and how COMMAND runs with some of it."""
 
     found: tuple[Change, ...]
-    left_out: tuple[str, ...]
-    """What differs and can't be carried over."""
     begins: str
     """What is done before the first run."""
     as_it_is: str
@@ -66,14 +63,16 @@ class LocalTrial:
 
     def __init__(self, good: Local, bad: Local, folder: Path) -> None:
         self.good, self.bad, self.folder = good, bad, folder
-        self.found, self.left_out = changes(good, bad), left_out(good, bad)
+        self.found = changes(good, bad)
         builds = [sorted((name, side.build(name)) for name in side.packages) for side in (good, bad)]
         places = [str(side.prefix and side.prefix.resolve()) for side in (good, bad)]
-        self.begins = "copying the environment; " if bad.prefix else ""
+        self.begins = "copying the environment; " * bool(bad.prefix)
         self.identity = [places, builds, [(change, *self.values(change)) for change in self.found]]
         pythons = [str(side.prefix and (side.prefix / "bin/python").resolve()) for side in (good, bad)]
         python = f"the Python itself ({pythons[0]} and {pythons[1]}), then " if pythons[0] != pythons[1] else ""
-        self.remains = f"{python}files outside of site-packages", "what both environments have"
+        folder = "the working directory, which is too large to be copied for each run, "
+        folder *= folders_differ(good, bad) and FOLDER not in self.found
+        self.remains = f"{folder}{python}files outside of site-packages", f"{folder}what both environments have"
         self._scratches: list[Scratch] = []
         self._stopped = threading.Event()
 
@@ -162,13 +161,13 @@ class LocalTrial:
 
 
 class Disk:
-    """Asked while COMMAND runs: whether the disk that `folder` is on is nearly full."""
+    """Asked while COMMAND runs: whether the disk that `folder` is on is full but for a tenth of what was free."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.is_full = folder.parent, False
-        self.least = max(_LEAST_FREE, self._free() // 10)
+        self.least = max(LEAST_FREE, self._free() // 10)
         if self():
-            least = f"fewer than {_LEAST_FREE >> 20} MiB are free under {self.folder}"
+            least = f"fewer than {LEAST_FREE >> 20} MiB are free under {self.folder}"
             raise InputError(f"{least}; free some, or set TMPDIR")
 
     def _free(self) -> int:

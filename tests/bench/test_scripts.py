@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import itertools
 import importlib.util
+import itertools
 import os
 import sys
 from collections.abc import Iterator

@@ -94,7 +94,6 @@ class Sometimes:
     """Works in so many of ten runs with `cause`, and in so many without."""
 
     found: tuple[Change, ...] = tuple(("variable", f"V{n}") for n in range(30))
-    left_out: tuple[str, ...] = ()
     begins = as_it_is = ""
     identity, remains = None, ("GOOD's own", "all")
 
@@ -209,9 +208,8 @@ def test_a_working_directory_that_is_too_large_is_named(
 ) -> None:
     monkeypatch.setattr("doctor.why.scratch._LARGEST", 100)
     (tmp_path / "file").write_text("x")
-    proof = run(replace(side(environments[0]), folder=tmp_path), side(environments[0]), "pass")
-    assert proof.left_out == ("the working directory (more than 0 MiB)",)
-    assert "Differs and can't be carried over: the working directory" in proof.text(("good", "bad"))
+    proof = run(replace(side(environments[0]), folder=tmp_path), side(environments[0]), "open('file')")
+    assert "the working directory, which is too large to be copied for each run" in proof.note
 
 
 def test_a_command_that_fills_the_disk_is_stopped(

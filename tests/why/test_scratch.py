@@ -213,10 +213,9 @@ def test_a_disk_that_is_too_small_is_named_before_anything_is_copied(
     pair: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda _path: type("Usage", (), {"free": 1 << 20})())
-    monkeypatch.setattr("doctor.why.scratch.shares_blocks", lambda *_: False)
     with pytest.raises(InputError, match="set TMPDIR"):
-        Scratch(side(pair[0]), side(pair[1]), tmp_path / "scratch")
-    assert not any((tmp_path / "scratch").iterdir())
+        Scratch(side(pair[0]), side(pair[1]), tmp_path / "scratch").carry([])
+    assert not any(path.is_file() for path in (tmp_path / "scratch").rglob("*"))
 
 
 def test_a_command_that_names_an_environment_runs_the_copy(pair: tuple[Path, Path], tmp_path: Path) -> None:
