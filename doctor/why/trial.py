@@ -70,9 +70,9 @@ class LocalTrial:
         self.identity = [places, builds, [(change, *self.values(change)) for change in self.found]]
         pythons = [str(side.prefix and (side.prefix / "bin/python").resolve()) for side in (good, bad)]
         python = f"the Python itself ({pythons[0]} and {pythons[1]}), then " if pythons[0] != pythons[1] else ""
-        folder = "the working directory, which is too large to be copied for each run, "
-        folder *= folders_differ(good, bad) and FOLDER not in self.found
-        self.remains = f"{folder}{python}files outside of site-packages", f"{folder}what both environments have"
+        too_large = "the working directory, which is too large to be copied for each run, "
+        too_large *= folders_differ(good, bad) and FOLDER not in self.found
+        self.remains = f"{too_large}{python}files outside of site-packages", f"{too_large}what both environments have"
         self._scratches: list[Scratch] = []
         self._stopped = threading.Event()
 
