@@ -32,7 +32,7 @@ from benchmarks.why import boxes, cost, edges, facts, nodes
 from benchmarks.why.world import BAD_WORKS, FLAKY, GOOD_FAILS, PAIRS, PROVED, REFUSED, REMAINS, Pair, World
 from doctor.cli.main import run
 
-for _name in ("packages", "shells", "second", "third", "fourth", "fifth", "sixth", "seventh"):
+for _name in ("packages", "shells", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"):
     import_module(f"benchmarks.why.{_name}")  # registers its pairs
 _SETS: dict[int, tuple[tuple[str, ...], tuple[facts.FactPair, ...]]] = {
     1: (("boxes", "edges", "packages", "shells"), facts.FIRST),
@@ -42,6 +42,7 @@ _SETS: dict[int, tuple[tuple[str, ...], tuple[facts.FactPair, ...]]] = {
     5: (("fifth",), facts.FIFTH),
     6: (("sixth",), facts.SIXTH),
     7: (("seventh",), facts.SEVENTH),
+    8: (("eighth",), ()),
 }
 _NOTES = {
     REMAINS: "What remains is",
