@@ -117,7 +117,7 @@ def peers(torch, rep_ms, device):
         return found, None
     if device == "cpu":
         triton.runtime.driver.set_active(Cpu(torch))
-    found["triton do_bench"] = (lambda call: do_bench(call, warmup=25, rep=rep_ms), True)
+    found["triton do_bench"] = (lambda call: do_bench(call, warmup=25, rep=rep_ms, return_mode="all"), True)
     return found, triton.__version__
 
 

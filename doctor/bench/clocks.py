@@ -82,7 +82,6 @@ def of_part(dies: Sequence[int], which: int, count: int) -> int | None:
 
 
 def read(system: System, address: str | None, build: str | None, before: gpu_metrics.Metrics | None = None) -> Clocks:
-    """Of the GPU at that PCI address."""
     if address is None or not _ADDRESS.fullmatch(address):
         return Clocks()
     return _nvidia(system, address) if build == "cuda" else _amd(system, address, before)

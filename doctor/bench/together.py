@@ -74,7 +74,6 @@ class Rank:
 
 
 def _side_by_side(runner: Runner, ranks: Sequence[Rank]) -> None:
-    """Each rank is watched by a thread of its own."""
     over = Event()
     threads = [Thread(target=rank.follow, args=(over,)) for rank in ranks]
     for thread in threads:

@@ -179,8 +179,6 @@ def tried(good: Box, bad: Box, tell: Callable[[str], None]) -> Iterator[BoxTrial
 
 
 class BoxTrial:
-    """Two containers or images of one engine."""
-
     begins = ""
     as_it_is = " It ran in a fresh container: what was changed inside the running one since its start is not in it."
     remains = (

@@ -73,7 +73,6 @@ class Copy:
         self._here: dict[str, tuple[Source, tuple[int, int]]] = {}
 
     def put(self, wanted: Mapping[str, Source]) -> None:
-        """Raises InputError for what can't be read or written."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._remove(wanted)

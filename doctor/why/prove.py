@@ -67,7 +67,6 @@ class Proof:
     interrupted: bool = False
 
     def text(self, names: tuple[str, str]) -> str:
-        """For people."""
         lines = [f"With {plural(len(self.minimal), 'change')} COMMAND works on {names[1]}:"] if self.minimal else []
         lines += [f"  {shown(change)}: {self._change(change)}" for change in self.minimal]
         lines += [self.note] if self.note else []
@@ -172,7 +171,6 @@ def _ends(runner: Runner, found: tuple[Change, ...]) -> tuple[int, int, int]:
 
 
 def _rests(which: tuple[Change, ...]) -> Iterator[tuple[Change, ...]]:
-    """Of several, all but one."""
     return combinations(which, len(which) - 1) if len(which) > 1 else iter(())
 
 

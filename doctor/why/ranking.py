@@ -63,7 +63,6 @@ class Why:
 
     @property
     def comparable(self) -> bool:
-        """Whether at least one layer is known of both."""
         dark = {layer for side in self.unread for layer, state in side.items() if state == "unknown"}
         return bool(set(Layer) - dark)
 

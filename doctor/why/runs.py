@@ -41,8 +41,6 @@ class OutOfBudget(Exception):
 
 
 class Runner:
-    """Runs COMMAND with a set of changes, and remembers."""
-
     def __init__(self, trial: Trial, command: Sequence[str], limits: Limits, tell: Callable[[str], None]) -> None:
         self.trial, self.limits, self.tell, self.differences = trial, limits, tell, len(trial.found)
         self.command = list(command)
@@ -71,7 +69,6 @@ class Runner:
         self.flaky = f"COMMAND is flaky: it works in {of_bad} of {runs} runs on BAD. "
 
     def passes(self, which: tuple[Change, ...]) -> bool:
-        """Whether COMMAND works with these."""
         sure, attempt = 0.0, 0
         while abs(sure) < self._enough:
             sure += self._says[0] if self.once(which, attempt) else self._says[1]
@@ -81,7 +78,6 @@ class Runner:
         return sure > 0
 
     def working(self, which: tuple[Change, ...], runs: int) -> int:
-        """In how many of its first runs COMMAND works with these."""
         return sum(self.once(which, attempt) for attempt in range(runs))
 
     def once(self, which: tuple[Change, ...], attempt: int) -> bool:
@@ -114,7 +110,6 @@ class Runner:
         return good
 
     def on_good(self) -> bool:
-        """Whether COMMAND works in a copy of GOOD itself."""
         began = time.monotonic()
         good, self.last = self._outcome(self.trial.run_good(self.command, self._seconds_left()))
         self.number, took = self.number + 1, time.monotonic() - began
@@ -165,7 +160,6 @@ class Log:
             self._write(json.dumps({"schema": _SCHEMA, "comparison": identity}) + "\n", "a")
 
     def add(self, which: Sequence[Change], attempt: int, good: bool, why: str, took: float) -> None:
-        """Remembers one run."""
         self.known[_key(which, attempt)] = good
         row = {"changes": sorted(which), "attempt": attempt, "works": good, "why": why, "seconds": round(took, 1)}
         self._write(json.dumps(row) + "\n", "a")

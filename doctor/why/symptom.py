@@ -32,7 +32,7 @@ _CONDITIONS = tuple(
     (re.compile(words, re.IGNORECASE), re.compile(names))
     for words, names in {
         r"Connection refused|(?:Connection|Operation) timed out|No route to host|Network is unreachable"
-        r"|Name or service not known|Temporary failure in name resolution": r"environment\[(?i:\w+_proxy)\]"
+        r"|ProxyError|Name or service not known|Temporary failure in name resolution": r"environment\[(?i:\w+_proxy)\]"
         r"|environment\[\w+_(?:ADDR|HOST|PORT|URL|ENDPOINT|IFNAME)\]|option\[--network\]|host\.interfaces",
         r"Permission denied|Operation not permitted": r"account|nodes"
         r"|option\[--(?:user|userns|privileged|read-only|cap-\w+|security-opt|group-add|device-cgroup-rule)\b.*",
@@ -94,7 +94,7 @@ class Symptom:
         """The surest one, and of several the last, as a traceback ends with what failed."""
         if (place := _last(_pattern(one), self.text)) >= 0:
             return Pointer(NAMED, place, "")
-        if (place := self._value(one)) >= 0:
+        if (place := self._value(one, one.bad)) >= 0:
             return Pointer(NAMED, place - len(self.text), "the message has its value")
         words = self._words(one)
         if words >= 0 and one.bad is None and one.name.startswith("packages["):
@@ -105,6 +105,8 @@ class Symptom:
                 return Pointer(READ, is_used - 2 * number, f"{Path(path).name} reads it")
         if (place := self._part(one)) >= 0:
             return Pointer(READ, place - len(self.text), "the message has a part of its value")
+        if (place := self._value(one, one.good)) >= 0:
+            return Pointer(READ, place - len(self.text), "the message has the value of the other side")
         if words >= 0:
             return Pointer(READ, words - len(self.text), "the message has the words of its name")
         for message, names in _CONDITIONS:
@@ -116,15 +118,15 @@ class Symptom:
     def _without_frames(self) -> str:
         return _FRAME.sub("", self.text)
 
-    def _value(self, one: Difference) -> int:
-        """Where the text has what BAD has: whole, or short and in quotes or behind the name in any case."""
-        if not isinstance(one.bad, str) or not one.bad or one.name.startswith("packages["):
+    def _value(self, one: Difference, value: object) -> int:
+        """Where the text has this value of it: whole, or short and in quotes or behind the name in any case."""
+        if not isinstance(value, str) or not value or one.name.startswith("packages["):
             return -1
-        forms = [rf"(?i:\b{re.escape(_member(one))})[=:\s'\"]{{1,3}}{re.escape(one.bad)}(?!\w)"]
-        if len(one.bad) >= _LEAST:
-            forms.append(_form(one.bad))
-        elif one.bad.lower() not in _COMMON and re.search("[A-Za-z]", one.bad):
-            forms.append(rf"['\"`]{re.escape(one.bad)}['\"`]")
+        forms = [rf"(?i:\b{re.escape(_member(one))})[=:\s'\"]{{1,3}}{re.escape(value)}(?!\w)"]
+        if len(value) >= _LEAST:
+            forms.append(_form(value))
+        elif value.lower() not in _COMMON and re.search("[A-Za-z]", value):
+            forms.append(rf"['\"`]{re.escape(value)}['\"`]")
         return _last(re.compile("|".join(forms)), self.text)
 
     def _words(self, one: Difference) -> int:
@@ -165,7 +167,8 @@ def _pattern(one: Difference) -> re.Pattern[str] | None:
     if one.name in _OF_THE_LOADER:
         return _LIBRARY
     if head == "environment":
-        return re.compile(rf"(?<!\w){re.escape(member)}(?!\w)")
+        option = "-".join(member.lower().split("_")[1:])  # --allow-run-as-root of OMPI_ALLOW_RUN_AS_ROOT
+        return re.compile(rf"(?<!\w){re.escape(member)}(?!\w)" + rf"|(?<!\w)--{option}(?![\w-])" * ("-" in option))
     if head in ("device", "option"):
         path = member.rpartition(" ")[2]
         return re.compile(rf"(?<![\w/.-]){re.escape(path)}(?![\w-])") if path.startswith("/") else None

@@ -57,8 +57,6 @@ class Trial(Protocol):
 
 
 class LocalTrial:
-    """Two environments, shells or processes of this machine."""
-
     as_it_is = ""
 
     def __init__(self, good: Local, bad: Local, folder: Path) -> None:
