@@ -14,7 +14,8 @@ def cached_in_a_local_file_system(w: World) -> None:
         side.install("fsspec", version, f"protocol = {protocol}\n")
         side.install(
             "datasets", "2.14.4", "import tqdm\nimport fsspec\n\ndef as_dataset():\n    fs = fsspec.protocol\n"
-            "    if fs != 'file':\n        raise NotImplementedError('Loading a dataset cached in a LocalFileSystem is not "
+            "    if fs != 'file':\n        raise NotImplementedError('Loading a dataset "
+            "cached in a LocalFileSystem is not "
             "supported.')\n",
         )  # fmt: skip
     w.python("import rich\nimport datasets\ndatasets.as_dataset()\n")
@@ -46,7 +47,8 @@ def transfer_that_is_not_installed(w: World) -> None:
     """BAD asks for a faster download, for which neither side has the package."""
     w.harmless(packages=50, variables=50)
     said = (
-        "ValueError: Fast download using 'hf_transfer' is enabled (HF_HUB_ENABLE_HF_TRANSFER=1) but 'hf_transfer' package "
+        "ValueError: Fast download using 'hf_transfer' is enabled "
+        "(HF_HUB_ENABLE_HF_TRANSFER=1) but 'hf_transfer' package "
         "is not available in your environment. Try `pip install hf_transfer`.\n"
     )
     unlike(w, "HF_HUB_ENABLE_HF_TRANSFER", "0", "1", said)
@@ -58,8 +60,10 @@ def proxy_refuses_the_tunnel(w: World) -> None:
     w.harmless(variables=119)
     w.good.variables["CI_JOB_TOKEN"], w.bad.variables["CI_JOB_TOKEN"] = "a1b2c3d4e5", "f6a7b8c9d0"
     said = (
-        "requests.exceptions.ProxyError: HTTPSConnectionPool(host='huggingface.co', port=443): Max retries exceeded with "
-        "url: / (Caused by ProxyError('Unable to connect to proxy', OSError('Tunnel connection failed: 403 Forbidden')))\n"
+        "requests.exceptions.ProxyError: HTTPSConnectionPool(host='huggingface.co', "
+        "port=443): Max retries exceeded with "
+        "url: / (Caused by ProxyError('Unable to connect to proxy', OSError('Tunnel "
+        "connection failed: 403 Forbidden')))\n"
     )
     unlike(w, "HTTPS_PROXY", "http://10.0.0.3:3128", "http://10.0.0.9:3128", said)
 
@@ -79,7 +83,8 @@ def small_gpu_first(w: World) -> None:
     w.good.variables["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
     w.command = ["sh", "-c", 'test -n "$CUDA_DEVICE_ORDER"']
     w.said = (
-        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 7.79 GiB "
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 "
+        "has a total capacity of 7.79 GiB "
         "of which 7.01 GiB is free.\n"
     )
 
@@ -126,7 +131,8 @@ def xformers_of_another_torch(w: World) -> None:
         side.install("xformers", version)
         side.install("torch", "2.5.1")
     w.said = (
-        "WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:\n    PyTorch 2.4.0+cu121 with "
+        "WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built "
+        "for:\n    PyTorch 2.4.0+cu121 with "
         "CUDA 1201 (you have 2.5.1+cu124)\n    Python  3.11.9 (you have 3.11.2)\n"
         "NotImplementedError: No operator found for `memory_efficient_attention_forward` with inputs\n"
     )
@@ -161,7 +167,8 @@ def workers_that_are_forked(w: World) -> None:
     w.good.variables["VLLM_WORKER_MULTIPROC_METHOD"] = "spawn"
     w.command = ["sh", "-c", 'test -n "$VLLM_WORKER_MULTIPROC_METHOD"']
     w.said = (
-        "RuntimeError: Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the "
+        "RuntimeError: Cannot re-initialize CUDA in forked subprocess. To use CUDA with "
+        "multiprocessing, you must use the "
         "'spawn' start method\n"
     )
 
@@ -181,6 +188,7 @@ def mpirun_as_root(w: World) -> None:
     w.good.variables["OMPI_ALLOW_RUN_AS_ROOT"] = "1"
     w.command = ["sh", "-c", 'test -n "$OMPI_ALLOW_RUN_AS_ROOT"']
     w.said = (
-        "mpirun has detected an attempt to run as root.\nRunning as root is *strongly* discouraged as any mistake can damage "
+        "mpirun has detected an attempt to run as root.\nRunning as root is *strongly* "
+        "discouraged as any mistake can damage "
         "your system.\nYou can override this protection by adding the --allow-run-as-root option to the cmd line.\n"
     )
