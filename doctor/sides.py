@@ -18,12 +18,12 @@ from doctor.engine.run import Options, examine
 from doctor.engine.target import of_process
 from doctor.errors import InputError
 from doctor.facts import Snapshot
-from doctor.facts.host import LIMITS
 from doctor.findings import Report
 from doctor.knowledge import Knowledge
 from doctor.redaction.site import Site
 from doctor.report.formats.json import as_data
 from doctor.report.key import local_key
+from doctor.system.asked import LIMIT_FACTS
 from doctor.system.capture import CaptureSystem
 from doctor.system.engine_api import EngineError, connected
 from doctor.system.engine_sockets import Name
@@ -109,7 +109,7 @@ def _of_image(name: str, more: Sequence[Probe]) -> Report:
     update = {
         **{field: getattr(empty, field) for field in _OF_A_RUN},
         "container": empty.container.model_copy(update={"inside": True}),
-        "host": machine.host.model_copy(update=dict.fromkeys(("shm_bytes", *LIMITS))),
+        "host": machine.host.model_copy(update=dict.fromkeys(("shm_bytes", *LIMIT_FACTS))),
         "origins": {n: o for n, o in machine.origins.items() if not n.startswith(_OF_A_RUN)},
     }
     return judge(machine.model_copy(update=update), Knowledge(), source=name)

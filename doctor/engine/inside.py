@@ -11,13 +11,13 @@ from dataclasses import replace
 from functools import partial
 
 from doctor.engine.registry import Probe, probe_function, probe_names
-from doctor.facts.host import LIMITS
 from doctor.facts.sheet import FactSheet
+from doctor.system.asked import LIMIT_FACTS
 from doctor.system.base import System
 
 _INSIDE = ("device_nodes", "account", "container", "environment", "python_env", "installs", "gpu_tools")
 _OF_PROGRAMS = (
-    *("host.shm_bytes", *(f"host.{name}" for name in LIMITS)),
+    *("host.shm_bytes", *(f"host.{name}" for name in LIMIT_FACTS)),
     *("host.glibc", "host.gcc", "host.gcc_runtimes", "host.gcc_version", "host.libstdcxx_headers"),
 )
 """Facts of the probe `host` that differ inside: limits, the C library, the compiler. Never the host's own."""

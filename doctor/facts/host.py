@@ -4,9 +4,6 @@ from typing import Literal
 
 from doctor.facts.model import Model
 
-LIMITS = ("memlock_bytes", "as_bytes", "nofile", "nproc", "stack_bytes")
-"""Fields of Host that are limits of a process."""
-
 
 class PciDevice(Model):
     """A display controller, accelerator, NVSwitch or RDMA-capable NIC. `key` is the PCI address."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.facts.host import LIMITS
 from doctor.facts.origin import State
 from doctor.facts.sheet import FactSheet
 from doctor.parsers.kernel import mountinfo, os_release, proc_modules
 from doctor.parsers.lib.printable import clean
 from doctor.probes.lib import host_runtime
+from doctor.system.asked import LIMIT_FACTS
 from doctor.system.base import Reading, System
 
 READS: tuple[str, ...] = (
@@ -64,7 +64,7 @@ def probe(system: System, sheet: FactSheet) -> None:
     _tuning(system, sheet)
     host_runtime.put(system, sheet)
     limits = system.limits()
-    for fact in LIMITS:
+    for fact in LIMIT_FACTS:
         key = fact.removesuffix("_bytes")
         held = limits.value.get(key) if limits.known and limits.value is not None else None
         if held is None:
