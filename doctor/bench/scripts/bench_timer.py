@@ -73,7 +73,7 @@ class Timer:
         names, taken = list(ways), {name: [] for name in ways}
         if warm:
             taken.update({name + " warm": [] for name in names})
-        began, marks = time.perf_counter(), [0.25, 0.5, 0.75]
+        began, marks, dropped = time.perf_counter(), [0.25, 0.5, 0.75], 0
         for number in range(PILOT + repeats):
             for name in names if number % 2 == 0 else names[::-1]:
                 taken[name].append(self.once(ways[name], cold))
@@ -83,11 +83,12 @@ class Timer:
                 self.wait()
                 if cold and self.gpu:
                     self.cache.zero_()  # so that the device is at work while the next call is launched, not waiting
-            if number + 1 == PILOT:
-                pilot = self.read(taken)
+            spent = time.perf_counter() - began
+            if number + 1 == PILOT and spent * LEAST < budget_s * PILOT:  # else time decides, and the pilot counts
+                pilot, dropped = self.read(taken), PILOT
                 repeats = min(repeats, max(LEAST, *map(needed, pilot.values())))
                 taken = {name: [] for name in taken}
-            spent, counted = time.perf_counter() - began, number + 1 - PILOT
+            counted = number + 1 - dropped
             done = max(counted / repeats, spent / max(budget_s, 1e-9))
             if between and marks and done >= marks[0]:
                 marks.pop(0)
