@@ -22,6 +22,8 @@ from doctor.findings import Report
 from doctor.knowledge import Knowledge
 from doctor.redaction.site import Site
 from doctor.report.formats.json import as_data
+from doctor.report.key import local_key
+from doctor.system.asked import LIMIT_FACTS
 from doctor.system.capture import CaptureSystem
 from doctor.system.engine_api import EngineError, connected
 from doctor.system.engine_sockets import Name
@@ -65,12 +67,12 @@ def report(name: str, site: Site | None = None, more: Sequence[Probe] = ()) -> R
 
 
 def key_mark(name: str, site: Site | None) -> str | None:
-    """Two sides with one mark have the same pseudonyms; None where they were made with a key of that machine alone."""
+    """Two sides with one mark have the same pseudonyms; None where nobody knows the key."""
     path = Path(name)
     if name not in THIS and path.exists() and is_bundle(path):
         mark = open_bundle(path).manifest.get("key")
         return mark if isinstance(mark, str) else None
-    return mark_of(site.key) if is_live(name) and site and site.key else None
+    return mark_of((site and site.key) or local_key()) if is_live(name) else None
 
 
 def is_live(name: str) -> bool:
@@ -88,7 +90,6 @@ def _inside(pid: int | None, container: str | None, more: Sequence[Probe]) -> Re
 
 
 _OF_A_RUN = ("nodes", "account", "process", "holders")
-_LIMITS = ("shm_bytes", "memlock_bytes", "nofile", "nproc", "stack_bytes")
 
 
 def _of_image(name: str, more: Sequence[Probe]) -> Report:
@@ -108,7 +109,7 @@ def _of_image(name: str, more: Sequence[Probe]) -> Report:
     update = {
         **{field: getattr(empty, field) for field in _OF_A_RUN},
         "container": empty.container.model_copy(update={"inside": True}),
-        "host": machine.host.model_copy(update=dict.fromkeys(_LIMITS)),
+        "host": machine.host.model_copy(update=dict.fromkeys(("shm_bytes", *LIMIT_FACTS))),
         "origins": {n: o for n, o in machine.origins.items() if not n.startswith(_OF_A_RUN)},
     }
     return judge(machine.model_copy(update=update), Knowledge(), source=name)

@@ -1,9 +1,11 @@
 """Times the same calls by our timer and by those of triton and torch, in turn. Run by the user's Python.
 
 argv: the request (JSON: parts, device, cases, rounds, repeats, rep_ms), the descriptor for events. triton's do_bench
-clears a cache of 256 MiB before each repeat, as our timer does; torch.utils.benchmark calls back to back, which is
-compared with our warm calls. All get the same call on the same tensors, and as much time. On a CPU all three read the
-CPU time of one thread: what other processes take of the wall time is not the call's.
+clears a cache of 256 MiB before each repeat, as our timer does; torch.utils.benchmark calls back to back in blocks, of
+which the means are compared with those of as many of our warm calls. Results come from runs in which each repeat of
+theirs follows one of ours, since what disturbs a machine for a while has to disturb both; of ours the first three of
+four count. How long they take comes from runs of their own, in which ours has three quarters of their time. On a CPU
+all read the CPU time of one thread: what others take of the wall time is not the call's.
 """
 
 import importlib.util
@@ -13,6 +15,8 @@ import sys
 import time
 import types
 
+SHARE = 0.75
+"""Of their time and repeats, what ours has."""
 FLUSH = {"cuda": 256 << 20, "cpu": 64 << 20}
 """Bytes that are written before each cold call. On a GPU it is what triton's drivers write, too."""
 
@@ -54,16 +58,17 @@ def main():
             for peer, (measure, cold) in theirs.items():
 
                 def ours(call, cold=cold):
-                    return timer.all({"it": call}, request["repeats"], rep_ms / 1e3, cold=cold)["it"]
+                    return timer.all({"it": call}, request["repeats"], SHARE * rep_ms / 1e3, cold=cold)
 
                 pairs, seconds = [], []
                 for number in range(request["rounds"]):
-                    taken = {}
+                    pairs.append((beside_do_bench if cold else beside_blocks)(torch, timer, call, rep_ms))
+                    spent = {}
                     for side in (ours, measure) if number % 2 == 0 else (measure, ours):
                         began = time.process_time()
-                        taken[side] = middle(sorted(side(call))), time.process_time() - began
-                    pairs.append([taken[ours][0], taken[measure][0]])
-                    seconds.append([taken[ours][1], taken[measure][1]])
+                        side(call)
+                        spent[side] = time.process_time() - began
+                    seconds.append([spent[ours], spent[measure]])
                     send(event="round", case=key, number=number)
                 send(event="case", case=key, way=way, peer=peer, pairs=pairs, seconds=seconds)
     send(event="end")
@@ -100,12 +105,9 @@ class Cpu:
 
 def peers(torch, rep_ms, device):
     """(name -> (call -> milliseconds of its repeats, whether with a cold cache), triton's version)"""
-    from torch.utils.benchmark import Timer
 
     def blocked(call):
-        clock = {"timer": time.thread_time} if device == "cpu" else {}
-        made = Timer("call()", globals={"call": call}, num_threads=torch.get_num_threads(), **clock)
-        return [seconds * 1e3 for seconds in made.blocked_autorange(min_run_time=rep_ms / 1e3).times]
+        torch_timer(torch, call).blocked_autorange(min_run_time=rep_ms / 1e3)
 
     found = {"torch.utils.benchmark": (blocked, False)}
     try:
@@ -117,6 +119,48 @@ def peers(torch, rep_ms, device):
         triton.runtime.driver.set_active(Cpu(torch))
     found["triton do_bench"] = (lambda call: do_bench(call, warmup=25, rep=rep_ms, return_mode="all"), True)
     return found, triton.__version__
+
+
+def torch_timer(torch, call):
+    from torch.utils.benchmark import Timer
+
+    clock = {} if torch.cuda.is_available() else {"timer": time.thread_time}
+    return Timer("call()", globals={"call": call}, num_threads=torch.get_num_threads(), **clock)
+
+
+def beside_do_bench(_torch, timer, call, rep_ms):
+    """[our median, theirs]: where theirs clears the cache for a repeat, one of ours goes first."""
+    import triton
+    from triton.testing import do_bench
+
+    active, mine = triton.runtime.driver.active, []
+    clear = active.clear_cache
+
+    def cleared(cache):
+        mine.append(timer.once(call))
+        clear(cache)
+
+    active.clear_cache = cleared
+    try:
+        theirs = do_bench(call, warmup=25, rep=2 * rep_ms, return_mode="all")
+    finally:
+        active.clear_cache = clear
+    timer.wait()
+    mine = mine[-len(theirs) :][: max(1, int(SHARE * len(theirs)))]
+    return [middle(sorted(map(timer.milliseconds, mine))), middle(sorted(theirs))]
+
+
+def beside_blocks(torch, timer, call, rep_ms):
+    """[our median, theirs] of the means of blocks, one of each in turn."""
+    made, mine, theirs = torch_timer(torch, call), [], []
+    block = made.blocked_autorange(min_run_time=rep_ms / 1e3).number_per_run
+    began = time.process_time()
+    while len(mine) < 10 or time.process_time() - began < 2 * rep_ms / 1e3:
+        taken = [timer.once(call, cold=False) for _ in range(block)]
+        timer.wait()
+        mine.append(sum(map(timer.milliseconds, taken)) / block)
+        theirs.append(made.timeit(block).mean * 1e3)
+    return [middle(sorted(mine[: int(SHARE * len(mine))])), middle(sorted(theirs))]
 
 
 def middle(values):

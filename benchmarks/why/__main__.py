@@ -23,20 +23,26 @@ import re
 import tempfile
 import time
 from dataclasses import dataclass
+from importlib import import_module
 from math import log2
 from pathlib import Path
 from typing import Any
 
-from benchmarks.why import boxes, cost, edges, facts, fifth, fourth, nodes, packages, second, shells, third  # noqa: F401 - they register pairs
+from benchmarks.why import boxes, cost, edges, facts, nodes
 from benchmarks.why.world import BAD_WORKS, FLAKY, GOOD_FAILS, PAIRS, PROVED, REFUSED, REMAINS, Pair, World
 from doctor.cli.main import run
 
+for _name in ("packages", "shells", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"):
+    import_module(f"benchmarks.why.{_name}")  # registers its pairs
 _SETS: dict[int, tuple[tuple[str, ...], tuple[facts.FactPair, ...]]] = {
     1: (("boxes", "edges", "packages", "shells"), facts.FIRST),
     2: (("second",), facts.SECOND),
     3: (("third",), facts.THIRD),
     4: (("fourth",), facts.FOURTH),
     5: (("fifth",), facts.FIFTH),
+    6: (("sixth",), facts.SIXTH),
+    7: (("seventh",), facts.SEVENTH),
+    8: (("eighth",), ()),
 }
 _NOTES = {
     REMAINS: "What remains is",
@@ -84,6 +90,8 @@ _IS_STATIC: list[bool] = []
 
 
 def _form(name: str) -> str:
+    """As the pairs write it."""
+    name = re.sub(r"^file .*/site-packages/", "file ", name)
     return re.sub(r"[-_.]+", "-", name) if name.startswith("package") else name
 
 

@@ -277,6 +277,64 @@ FIFTH = (
 )
 
 
+SIXTH = (
+    FactPair(
+        "amdgpu is not loaded", frozenset({"amdgpu_driver", "kfd", "nodes", "gpus"}),
+        Node(**_MI300X), Node(**_MI300X, faults=(amd.amdgpu_not_loaded,)),
+        "ROCk module is NOT loaded, possibly no GPU devices",
+    ),
+    FactPair(
+        "nomodeset", frozenset({"kernel", "amdgpu_driver", "kfd", "nodes"}),
+        Node("rx7900xtx", rocm=("6.4.1",)), Node("rx7900xtx", rocm=("6.4.1",), faults=(amd.nomodeset,)),
+        "RuntimeError: No HIP GPUs are available",
+    ),
+    FactPair(
+        "the container has another number for render", frozenset({"account", "nodes"}),
+        Node("rx7900xtx", rocm=("6.4.1",), faults=(_RENDER,)),
+        Node("rx7900xtx", rocm=("6.4.1",), faults=(_RENDER, amd.render_group(39))),
+        "Unable to open /dev/kfd read-write: Permission denied",
+    ),
+    FactPair(
+        "NVIDIA's driver is not loaded", frozenset({"nvidia_driver", "nodes", "gpus"}),
+        Node("h100", 2), Node("h100", 2, faults=(nvidia.driver_not_loaded,)),
+        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.",
+    ),
+    FactPair(
+        "/dev/nvidia-uvm is missing in the container", frozenset({"nodes"}),
+        Node("h100", 2, container="docker"), Node("h100", 2, container="docker", faults=(nvidia.uvm_node_missing,)),
+        "RuntimeError: CUDA unknown error - this may be due to an incorrectly set up environment",
+    ),
+    FactPair(
+        "/opt/rocm leads nowhere", frozenset({"rocm", "libraries", "loader", "environment[ROCM_PATH]"}),
+        Node(**_MI300X), Node(**_MI300X, faults=(amd.rocm_link_broken,)), "hipcc: command not found",
+    ),
+)  # fmt: skip
+
+
+SEVENTH = (
+    FactPair(
+        "a GPU is lost", frozenset({"gpus", "nvidia_driver", "kernel_log", "pci"}),
+        Node("h100", 2), Node("h100", 2, faults=(nvidia.gpu_lost,)),
+        "Unable to determine the device handle for GPU0000:C1:00.0: Unknown Error",
+    ),
+    FactPair(
+        "one of two render nodes was passed", frozenset({"nodes", "gpus"}),
+        Node(**_MI300X, container="docker"), Node(**_MI300X, container="docker", faults=(amd.one_render_node,)),
+        "torch.cuda.device_count() is 1",
+    ),
+    FactPair(
+        "libcuda is missing", frozenset({"libraries", "loader", "nvidia_driver"}),
+        Node("rtx4090"), Node("rtx4090", faults=(nvidia.no_libcuda,)),
+        "ImportError: libcuda.so.1: cannot open shared object file: No such file or directory",
+    ),
+    FactPair(
+        "/dev/nvidiactl is missing", frozenset({"nodes", "nvidia_driver"}),
+        Node("h100", 2, container="docker"), Node("h100", 2, container="docker", faults=(nvidia.no_control_node,)),
+        "Failed to initialize NVML: Unknown Error",
+    ),
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Answer:
     pair: FactPair
@@ -300,6 +358,10 @@ def answers(chosen: Sequence[FactPair]) -> Iterator[Answer]:
 def main() -> None:
     print(
         json.dumps(
-            [(a.pair.what, a.place, a.lead) for a in answers((*FIRST, *SECOND, *THIRD, *FOURTH, *FIFTH))], indent=1
+            [
+                (a.pair.what, a.place, a.lead)
+                for a in answers((*FIRST, *SECOND, *THIRD, *FOURTH, *FIFTH, *SIXTH, *SEVENTH))
+            ],
+            indent=1,
         )
     )

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from doctor.why.local import LIMITS
+from doctor.system.live import LIMITS
 
 PROVED, REMAINS, GOOD_FAILS, BAD_WORKS, FLAKY, REFUSED, STATIC = (
     "proved", "what remains", "good fails too", "bad works", "flaky", "refused", "static",

@@ -53,7 +53,9 @@ class Watch:
 
     def look(self, folder: str, waits: object) -> None:
         """Reads, and makes the file that the measuring process waits for, which it named: one of `folder` alone."""
-        self.seen = slowest([self.seen, _counted(self._read())])
+        now = self._read()
+        counts = {"readings": int(now.source is not None), "throttled_readings": int(bool(now.throttle))}
+        self.seen = slowest([self.seen, now.model_copy(update=counts)])
         if self._before is not None:
             self._before = _metrics(self.system, self.address) or self._before
         path = Path(waits) if isinstance(waits, str) and "\0" not in waits else None
@@ -80,7 +82,6 @@ def of_part(dies: Sequence[int], which: int, count: int) -> int | None:
 
 
 def read(system: System, address: str | None, build: str | None, before: gpu_metrics.Metrics | None = None) -> Clocks:
-    """Of the GPU at that PCI address."""
     if address is None or not _ADDRESS.fullmatch(address):
         return Clocks()
     return _nvidia(system, address) if build == "cuda" else _amd(system, address, before)
@@ -101,12 +102,6 @@ def slowest(of_each: Sequence[Clocks]) -> Clocks:
             "readings": sum(c.readings for c in of_each),
             "throttled_readings": sum(c.throttled_readings for c in of_each),
         }
-    )
-
-
-def _counted(one: Clocks) -> Clocks:
-    return one.model_copy(
-        update={"readings": int(one.source is not None), "throttled_readings": int(bool(one.throttle))}
     )
 
 

@@ -147,7 +147,6 @@ def _value(case: Mapping[str, Any], way: str, times: Sequence[float]) -> tuple[s
 
 
 def failed(case: Mapping[str, Any], device: str, ended: Ended, outcome: Outcome | None = None) -> Measurement:
-    """Of a case that its process did not live through."""
     state: Outcome = outcome or (ended.state if ended.state in ("hung", "out-of-memory") else "crashed")
     return measurement(case, None, device, outcome=state, detail=word(ended.detail or ended.state, 300))
 

@@ -10,7 +10,7 @@ import secrets
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -20,7 +20,6 @@ from doctor.bench.plan import LATE, Plan
 from doctor.bench.results import Device, Results, failed, key_of, measured, not_run, word
 from doctor.bench.runner import Runner
 from doctor.bench.together import together
-from doctor.facts.gemm import Measurement
 from doctor.findings import Progress
 
 _MOST_CHILDREN = 5
@@ -147,7 +146,10 @@ def _on_device(
         if begun is None and child.ended.state == "finished":
             return
         if begun is None or child.ended.state in ("out-of-time", "stopped"):
-            results.measurements += _cut_short(begun, left, device, child.ended.state, child.ended.detail)
+            state = child.ended.state  # of a case that did not end the child, or between two of them
+            reason = {"out-of-time": LATE, "stopped": "the run was stopped"}.get(state, child.ended.detail or state)
+            whys = [(case, f"{reason} during this case" if case is begun else reason) for case in left]
+            results.measurements += [not_run(case, device.torch, why) for case, why in whys]
             return
         left.remove(begun)
         results.measurements.append(failed(begun, device.torch, child.ended))
@@ -155,15 +157,3 @@ def _on_device(
     if min(ends - time.monotonic(), runner.left()) <= 0:
         why = LATE
     results.measurements += [not_run(c, device.torch, why) for c in left]
-
-
-def _cut_short(
-    begun: Mapping[str, Any] | None,
-    left: list[dict[str, Any]],
-    device: Device,
-    state: str,
-    detail: str | None,
-) -> list[Measurement]:
-    """Cases that did not come to an end, of which the child was not the cause; or it ended between two of them."""
-    reason = {"out-of-time": LATE, "stopped": "the run was stopped"}.get(state, detail or state)
-    return [not_run(case, device.torch, f"{reason} during this case" if case is begun else reason) for case in left]

@@ -35,7 +35,6 @@ class Runner:
     over: threading.Event = field(default_factory=threading.Event)
 
     def left(self) -> float:
-        """Seconds of the whole run that are left."""
         return max(0.0, self.ends - time.monotonic())
 
     def child(self, request: Mapping[str, Any], total_s: float, added: Mapping[str, str] | None = None) -> Child:

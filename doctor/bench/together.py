@@ -74,7 +74,6 @@ class Rank:
 
 
 def _side_by_side(runner: Runner, ranks: Sequence[Rank]) -> None:
-    """Each rank is watched by a thread of its own."""
     over = Event()
     threads = [Thread(target=rank.follow, args=(over,)) for rank in ranks]
     for thread in threads:
@@ -127,11 +126,14 @@ def _of_ranks(
         single = way == "one-shot"
         times = [(max if single else statistics.fmean)(taken) for taken in zip(*each, strict=False)]
         factor = bus_factor(str(case["what"]), world)
+        of_median: dict[str, float] = {}
+        if median := spread(times):  # algorithm bandwidth is size over time (nccl-tests, doc/PERFORMANCE.md)
+            of_median = {"size_bytes": size, "time_us": median.p50 * 1e3, "algorithm_gb_s": size / 1e6 / median.p50}
         found.append(
             measurement(
                 case, word(way, 20), label, unit="GB/s", value=rate(times, size / 1e9 * factor),
                 outcome="wrong" if wrong else "ran", detail=word(wrong, 300) if wrong else None,
-                clocks=clocks.slowest(seen), **_of_median(times, size),
+                clocks=clocks.slowest(seen), **of_median,
                 method=_ONE_SHOT.format(len(times), world) if single else _BACK_TO_BACK.format(len(times), world),
             )
         )  # fmt: skip
@@ -144,14 +146,6 @@ _BACK_TO_BACK = (
 _ONE_SHOT = (
     "{} single calls, each after a barrier, slowest of {} ranks; cold cache; zeros; nccl-tests has no such measure"
 )
-
-
-def _of_median(times_ms: Sequence[float], size: int) -> dict[str, float]:
-    """Of the median: time, and algorithm bandwidth, which is size over time (nccl-tests, doc/PERFORMANCE.md)."""
-    time = spread(times_ms)
-    if time is None:
-        return {}
-    return {"size_bytes": size, "time_us": time.p50 * 1e3, "algorithm_gb_s": size / 1e6 / time.p50}
 
 
 def bus_factor(what: str, world: int) -> float:

@@ -18,31 +18,11 @@ from doctor.bench.results import times_of, word
 from doctor.bench.runner import Runner
 from doctor.bench.statistics import paired_ratio
 from doctor.facts.gemm import Tuned
-from doctor.facts.snapshot import Snapshot
 from doctor.findings import Progress
 from doctor.parsers.blas.tunableop_csv import Entry
-from doctor.versions import Dotted
 
 _START_S = 90.0
 """Beside the budget: importing torch, waking the GPU, loading code objects."""
-
-
-def stale(validators: Mapping[str, str], machine: Snapshot) -> Iterator[str]:
-    """Torch compares each validator's text with the stack at hand, and takes nothing where one differs."""
-    version = (machine.torch.version or "").partition("+")[0]
-    made = validators.get("PT_VERSION", "").partition("+")[0]
-    if made and version and made != version:
-        yield f"PT_VERSION is {made}, but this torch is {version}"
-    rocm = validators.get("ROCM_VERSION", "")
-    if rocm and machine.torch.rocm and Dotted(rocm).series() != Dotted(machine.torch.rocm).series():
-        yield f"ROCM_VERSION is {rocm}, but torch was built for ROCm {machine.torch.rocm}"
-    hip = validators.get("HIP_VERSION", "")  # 702 of ROCm 7.2: what wheels write instead of ROCM_VERSION
-    if hip.isdecimal() and machine.torch.rocm and divmod(int(hip), 100) != Dotted(machine.torch.rocm).numbers[:2]:
-        yield f"HIP_VERSION is {hip}, but torch was built for ROCm {machine.torch.rocm}"
-    arch = validators.get("GCN_ARCH_NAME", "").partition(":")[0]
-    here = {str(g.arch).partition(":")[0] for g in machine.of_vendor("amd") if g.arch}
-    if arch and here and arch not in here:
-        yield f"GCN_ARCH_NAME is {arch}, but this machine has {', '.join(sorted(here))}"
 
 
 @dataclass

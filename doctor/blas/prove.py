@@ -133,7 +133,6 @@ def from_events(
     proved: Proved | None = None,
     more: Sequence[str] = (),
 ) -> Proved:
-    """What the events of the script say."""
     proved = proved or Proved()
     small = {f"{p.entry}/{p.dtype}": p.library for p in predictions}
     predicted = {**small, **{key: small.get(key.rpartition("/")[0]) for key in more}}

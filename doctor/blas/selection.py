@@ -72,12 +72,8 @@ def archs_of(row: Mapping[str, Any], key: str, rocm: str | None) -> frozenset[st
     listed = row.get(key)
     if listed is None:
         return None
-    return frozenset(a["gfx"] for a in listed if _built(rocm, a.get("min_rocm_build")))
-
-
-def _built(rocm: str | None, floor: str | None) -> bool:
-    """A guard of ROCm 6.5, which was never public, means 7.0."""
-    return floor is None or rocm is None or Dotted(rocm) >= Dotted(floor)
+    floors = [(a["gfx"], a.get("min_rocm_build")) for a in listed]  # 6.5 was never public, and means 7.0
+    return frozenset(gfx for gfx, floor in floors if floor is None or rocm is None or Dotted(rocm) >= Dotted(floor))
 
 
 def all_in(archs: Sequence[str] | None, listed: frozenset[str] | None, unsure: Sequence[str] = ()) -> bool | None:

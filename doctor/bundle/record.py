@@ -15,7 +15,7 @@ from doctor.engine import registry
 from doctor.engine.gather import TOTAL_S
 from doctor.engine.recording import Recording
 from doctor.engine.run import Options, examine
-from doctor.report.key import machine_key, teach
+from doctor.report.key import local_key, machine_key, teach
 from doctor.system.capture import CaptureSystem
 from doctor.system.capture_store import SCHEMA
 
@@ -99,7 +99,8 @@ def recorded(system: System, options: Options, more: Sequence[Probe] = ()) -> di
 def private_report(system: System, options: Options, site: Site | None = None) -> Report:
     """The report of a machine as its bundle would give it: under the same pseudonyms."""
     entries = recorded(system, options)
-    redactor = private.redactor_of(entries, machine_key(system), site)
+    key = local_key() if system.kind == "live" else machine_key(system)
+    redactor = private.redactor_of(entries, key, site)
     clean, _ = private.redacted(entries, redactor)
     python = options.python and redactor.text(options.python)  # it may lie in a home folder
     return examine(CaptureSystem.of(redactor.again(clean)), replace(options, python=python))

@@ -23,7 +23,7 @@ def check(profile: str | None = None) -> str:
     from doctor.profiles import load
     from doctor.system.live import LiveSystem
 
-    if profile and not _is_plain(profile):
+    if profile and not (profile.replace("-", "").replace("_", "").replace(".", "").isalnum() and ".." not in profile):
         raise ValueError("profile: expected the name of a shipped profile, no path")
     return _short(examine(LiveSystem(), Options(profile=load(profile) if profile else None)))
 
@@ -182,10 +182,6 @@ def _fits(value: Any, schema: Schema) -> bool:
 def _bounded(text: str) -> None:
     if len(text) > _LONGEST:
         raise ValueError("text: more than 8 MiB")
-
-
-def _is_plain(name: str) -> bool:
-    return name.replace("-", "").replace("_", "").replace(".", "").isalnum() and ".." not in name
 
 
 def _short(report: Any) -> str:

@@ -115,6 +115,8 @@ def _judged_file(
 
     from doctor.bench import tunableop
     from doctor.errors import InputError, ParserError
+    from doctor.flags.situation import Situation
+    from doctor.flags.tunable import stale
     from doctor.parsers.blas import tunableop_csv
     from doctor.system.given import read_given
 
@@ -128,7 +130,7 @@ def _judged_file(
     libraries = Counter(entry.library for entry in entries)
     by = ", ".join(f"{count} {name}" for name, count in sorted(libraries.items()))
     lines = [f"{len(entries)} entries: {by or 'none'}"]
-    lines += [f"stale, so torch ignores it: {why}" for why in tunableop.stale(made, machine)]
+    lines += [f"stale, so torch ignores it: {why}" for why in stale(made, Situation({}, machine))]
     repeated = len(entries) - len({(entry.operator, entry.shape) for entry in entries})
     if repeated:
         lines.append(f"{repeated} duplicate entries: torch uses the first of each product")

@@ -99,7 +99,10 @@ def _compare(
     good, bad = (report(name, site, more) for name in names)
     said = read(symptom, is_here=is_live(names[1]) and not is_box(names[1]))
     same_names = marks[0] is not None and marks[0] == marks[1]
-    options = box_options(names, redactor_for(site=site).data) if all(map(is_box, names)) else ()
+    redactor = redactor_for(site=site)
+    if is_live(names[1]) or (site and site.key):  # what the message names is in the facts under a pseudonym
+        said = replace(said, text=redactor.text(said.text))
+    options = box_options(names, redactor.data) if all(map(is_box, names)) else ()
     found = ask(good, bad, Knowledge(), said, same_names=same_names, options=options)
     found = replace(found, keys_differ=None not in marks and marks[0] != marks[1])
     as_json = json.dumps(text.as_data(found, names), indent=2) + "\n" if format_ == "json" else ""

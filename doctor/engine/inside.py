@@ -12,11 +12,12 @@ from functools import partial
 
 from doctor.engine.registry import Probe, probe_function, probe_names
 from doctor.facts.sheet import FactSheet
+from doctor.system.asked import LIMIT_FACTS
 from doctor.system.base import System
 
 _INSIDE = ("device_nodes", "account", "container", "environment", "python_env", "installs", "gpu_tools")
 _OF_PROGRAMS = (
-    *("host.shm_bytes", "host.memlock_bytes", "host.nofile", "host.nproc", "host.stack_bytes"),
+    *("host.shm_bytes", *(f"host.{name}" for name in LIMIT_FACTS)),
     *("host.glibc", "host.gcc", "host.gcc_runtimes", "host.gcc_version", "host.libstdcxx_headers"),
 )
 """Facts of the probe `host` that differ inside: limits, the C library, the compiler. Never the host's own."""

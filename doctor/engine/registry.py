@@ -44,8 +44,10 @@ def for_comparing(*, live: bool = False) -> tuple[Probe, ...]:
     from doctor.probes.host import environment
     from doctor.probes.lib import builds
 
-    variables = (Probe("variables", environment.probe_rest, ("environment",)),) if live else ()
-    return (Probe("builds", builds.probe, ("builds",)), *variables)
+    if not live:
+        return (Probe("builds", builds.probe, ("builds",)),)
+    variables = Probe("variables", environment.probe_rest, ("environment",))
+    return Probe("builds", builds.probe_live, ("builds",)), variables
 
 
 _MEASURED = ("bench", "gemm_proofs", "tuned")

@@ -16,11 +16,12 @@ class Package(Model):
 
 
 class Build(Model):
-    """Which build of something this is, whatever its version says. `key`: `package:NAME` or `library:SONAME`."""
+    """Which build of something this is, whatever its version says. `key`: `package:NAME`, `library:SONAME` or
+    `variable:NAME`."""
 
     key: str
     digest: str
-    """Of a package's RECORD, or of the file that the loader takes."""
+    """Of a package's RECORD, of the file that the loader takes, or of a value."""
     path: str | None = None
     modules: tuple[str, ...] | None = None
     """What a package is imported as, where that is not its own name."""

@@ -160,14 +160,18 @@ _LIBRARIES = (
 
 def _other_library(said: str, component: str, rows: str, situation: Situation) -> str | None:
     """What is at hand instead: the library's own version, else those of torch's ROCm; None if it is the same."""
-    mine, at_hand = release(said.partition("-")[0])[:3], situation.version(component)
+    head, at_hand = said.partition("-")[0], situation.version(component)
+    mine = release(head)[:3]
+    if head.isdecimal():  # 100201 is 1.2.1 (hipblaslt.h)
+        mine = int(head[:-5] or 0), int(head[-5:-2] or 0), int(head[-2:])
     if at_hand:
         numbers = release(at_hand)[:3]
         width = 2 if len(numbers) < 3 or numbers[2] > 999 else 3  # a file's name has ROCm's release there
         return f"{component} is {at_hand[:20]}" if mine[:width] != numbers[:width] else None
     rocm = situation.version("rocm")
     known = _came_with(component, rows, release(rocm)[:2])
-    return f"ROCm {rocm} has {' or '.join(sorted(known))}" if known and said.partition("-")[0] not in known else None
+    is_other = known and mine not in {release(one)[:3] for one in known}
+    return f"ROCm {rocm} has {' or '.join(sorted(known))}" if is_other else None
 
 
 def _came_with(component: str, rows: str, rocm: tuple[int, ...]) -> frozenset[str]:

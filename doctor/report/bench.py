@@ -90,16 +90,10 @@ def interval(value: Spread) -> str:
     return f"{value.low:.4g} to {value.high:.4g} in {value.coverage:.0%} of runs, {value.repeats} repeats{related}"
 
 
-def _range(clocks: Clocks) -> str:
-    if clocks.sm_mhz is None:
-        return ""
-    high = clocks.sm_mhz_highest
-    return f"{clocks.sm_mhz} to {high} MHz" if high and high > clocks.sm_mhz else f"{clocks.sm_mhz} MHz"
-
-
 def clocks_line(clocks: Clocks) -> str:
+    low, high = clocks.sm_mhz, clocks.sm_mhz_highest
     parts = [
-        _range(clocks),
+        "" if low is None else f"{low} to {high} MHz" if high and high > low else f"{low} MHz",
         f"memory {clocks.memory_mhz} MHz" if clocks.memory_mhz is not None else "",
         f"{clocks.power_w:.0f} W" if clocks.power_w is not None else "",
         f"{clocks.temperature_c:.0f} C" if clocks.temperature_c is not None else "",

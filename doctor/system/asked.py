@@ -13,6 +13,8 @@ import shlex
 from collections.abc import Sequence
 
 ENVIRON, ACCOUNT, LIMITS, NVML, KIND = "environ", "account", "limits", "nvml", "kind"
+LIMIT_FACTS = ("memlock_bytes", "as_bytes", "nofile", "nproc", "stack_bytes")
+"""Fields of the fact `host` that are limits of a process."""
 
 
 def relative(path: str) -> str:

@@ -21,6 +21,8 @@ from doctor.system.base import READ_DEADLINE_S, READ_LIMIT, RUN_DEADLINE_S, RUN_
 T = TypeVar("T")
 
 NVML_LIBRARY = "libnvidia-ml.so.1"
+LIMITS = {name: getattr(resource, f"RLIMIT_{name.upper()}") for name in ("memlock", "as", "nofile", "nproc", "stack")}
+"""Soft limits that are read of each process, and their numbers."""
 LOADER_CACHE = "/etc/ld.so.cache"
 LIBRARY_FOLDERS = (
     "/usr/lib/x86_64-linux-gnu",
@@ -169,10 +171,7 @@ class LiveSystem:
         return Reading(State.VALUE, "account", {"uid": os.geteuid(), "gid": os.getegid(), "gids": gids})
 
     def limits(self) -> Reading[Mapping[str, int]]:
-        kinds = {
-            name: getattr(resource, f"RLIMIT_{name.upper()}") for name in ("memlock", "as", "nofile", "nproc", "stack")
-        }
-        return Reading(State.VALUE, "limits", {name: resource.getrlimit(kind)[0] for name, kind in kinds.items()})
+        return Reading(State.VALUE, "limits", {name: resource.getrlimit(kind)[0] for name, kind in LIMITS.items()})
 
     def nvml(self, *, deadline_s: float | None = None) -> Reading[Mapping[str, Any]]:
         library = self._nvml_library()

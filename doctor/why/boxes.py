@@ -179,15 +179,12 @@ def tried(good: Box, bad: Box, tell: Callable[[str], None]) -> Iterator[BoxTrial
 
 
 class BoxTrial:
-    """Two containers or images of one engine."""
-
     begins = ""
     as_it_is = " It ran in a fresh container: what was changed inside the running one since its start is not in it."
     remains = (
         "what --prove does not carry: health checks, ports, and whether mounts can be written to",
-        "COMMAND itself, what was changed inside the containers since they started, driver, kernel and hardware",
+        "what both containers have, or was changed inside them since they started",
     )
-    left_out: tuple[str, ...] = ()
 
     def __init__(self, api: Api, good: Box, bad: Box, layers: Layers, folder: Path) -> None:
         self.api, self.good, self.bad, self.layers, self.folder = api, good, bad, layers, folder

@@ -20,6 +20,8 @@ from doctor.errors import InputError
 _FICLONE = 0x40049409
 """linux/fs.h."""
 _TEXT_LIMIT = 1 << 20
+LEAST_FREE = 256 << 20
+"""Bytes left on the disk below which nothing is copied, and a run is stopped."""
 _SHEBANG = 127
 """Bytes of a first line that every kernel reads (binfmt_script.c, BINPRM_BUF_SIZE was 128 before 5.1)."""
 
@@ -71,12 +73,15 @@ class Copy:
         self._here: dict[str, tuple[Source, tuple[int, int]]] = {}
 
     def put(self, wanted: Mapping[str, Source]) -> None:
-        """Raises InputError for what can't be read or written."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._remove(wanted)
             for name, source in wanted.items():
                 if name not in self._here:
+                    if shutil.disk_usage(self.folder).free < LEAST_FREE:
+                        raise InputError(
+                            f"too little space for a copy under {self.folder}; set TMPDIR to a larger disk"
+                        )
                     self._here[name] = (source, self._made(name, source))
         except OSError as error:
             raise InputError(f"{error.filename}: can't be copied: {error.strerror or error}") from error
@@ -144,21 +149,3 @@ def clone(source: str, target: str) -> None:
 def _signature(path: str) -> tuple[int, int]:
     found = os.lstat(path)
     return found.st_ino, found.st_ctime_ns
-
-
-def needed_bytes(wanted: Mapping[str, Source]) -> int:
-    """Upper bound of what a copy takes."""
-    return sum(os.stat(s.path).st_size for s in wanted.values() if s.link is None)
-
-
-def shares_blocks(folder: Path, source: str) -> bool:
-    """Whether a copy of that file under `folder` takes no space."""
-    trial = folder / "trial"
-    try:
-        with open(source, "rb") as read, trial.open("wb") as written:
-            fcntl.ioctl(written.fileno(), _FICLONE, read.fileno())
-    except OSError:
-        return False
-    finally:
-        trial.unlink(missing_ok=True)
-    return True

@@ -15,6 +15,7 @@ from doctor.facts import Snapshot
 from doctor.facts.model import Origin
 from doctor.facts.python import Build
 from doctor.findings import Layer
+from doctor.redaction.tally import MASK
 
 _WHOLE = {
     "nvidia_driver": Layer.DRIVER,
@@ -114,13 +115,6 @@ def _libraries(good: Snapshot, bad: Snapshot) -> Iterable[Difference]:
             yield Difference(f"builds[{name}]", Layer.LIBRARIES, *words)
 
 
-def one_sided(good: Snapshot, bad: Snapshot) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Facts that are known of GOOD only, and of BAD only: nobody looked on the other side."""
-    names = ("environment", _PACKAGES, *_WHOLE, *(f"host.{n}" for n in type(good.host).model_fields))
-    known = [{name for name in names if _meaning(side.get(name)) not in (None, {})} for side in (good, bad)]
-    return tuple(sorted(known[0] - known[1])), tuple(sorted(known[1] - known[0]))
-
-
 def carried(good: Snapshot, bad: Snapshot, which: Collection[Difference]) -> Snapshot:
     """BAD with the facts of those differences as GOOD has them, and with where they were read."""
     update: dict[str, Any] = {}
@@ -179,10 +173,13 @@ def _put(rows: dict[str, Any], key: str, value: Any) -> None:
 def _variables(good: Snapshot, bad: Snapshot) -> Iterable[Difference]:
     if good.environment is None or bad.environment is None:
         return
+    digests = [{name: row.digest for name, row in _builds(side, "variable:").items()} for side in (good, bad)]
     for name in sorted({*good.environment, *bad.environment}):
         one, other = good.environment.get(name), bad.environment.get(name)
         if _meaning(one) != _meaning(other):
             yield Difference(f"environment[{name}]", Layer.FLAGS, one, other)
+        elif one and MASK in one and digests[0].get(name) != digests[1].get(name):
+            yield Difference(f"environment[{name}]", Layer.FLAGS, one, f"{other} (another one)")
 
 
 def _packages(good: Snapshot, bad: Snapshot) -> Iterable[Difference]:

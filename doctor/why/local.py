@@ -15,10 +15,9 @@ from pathlib import Path
 from doctor.errors import InputError
 from doctor.sides import THIS, process_of, python_of
 from doctor.system.given import read_given_bytes
+from doctor.system.live import LIMITS
 
 _LIMIT = 64 << 20
-LIMITS = {name: getattr(resource, f"RLIMIT_{name.upper()}") for name in ("nofile", "memlock", "stack", "nproc")}
-"""Soft limits that are carried over, and their numbers."""
 _OF_THE_INSTALLER = {"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json"}
 
 
@@ -49,7 +48,7 @@ class Local:
         """The version and what its RECORD says of its files: two builds of one version differ in it."""
         if name not in self.packages:
             return None
-        rows = sorted((path, digest) for path, digest in self._record(name) if digest and _is_of_the_build(path))
+        rows = sorted((path, digest) for path, digest in self._record(name) if digest and is_of_the_build(path))
         return self.packages[name].version, hashlib.sha256(repr(rows).encode()).hexdigest()
 
     def files(self, name: str) -> tuple[str, ...]:
@@ -61,12 +60,11 @@ class Local:
         return tuple(p for p in paths if not p.startswith("..") and "/__pycache__/" not in p)
 
     def _record(self, name: str) -> list[tuple[str, str]]:
-        """Path and hash of each row."""
         text = self.packages[name].read_text("RECORD") or ""
         return [(row[0], row[1]) for row in csv.reader(text.splitlines()) if len(row) > 1 and "\0" not in row[0]]
 
 
-def _is_of_the_build(path: str) -> bool:
+def is_of_the_build(path: str) -> bool:
     """Scripts name their environment, and the installer's notes say how it came here."""
     folder, _, name = path.rpartition("/")
     return not path.startswith("..") and not (folder.endswith(".dist-info") and name in _OF_THE_INSTALLER)
@@ -90,7 +88,7 @@ def local(name: str, variables: Path | None, folder: Path | None = None) -> Loca
         kinds = "a virtual environment, pid:N, in:NAME, image:NAME or `this`"
         raise InputError(f"{name}: COMMAND can't run on it; --prove needs {kinds}")
     if variables:
-        environment = _variables(variables)
+        environment = _read(read_given_bytes(variables, _LIMIT).decode("utf-8", "surrogateescape"))
     if prefix is None:
         return Local(dict(environment), None, {}, limits, folder)
     if not (prefix / "pyvenv.cfg").is_file():
@@ -138,11 +136,7 @@ def _folder_of(pid: int) -> Path | None:
     return found if found.is_dir() else None
 
 
-def _variables(path: Path) -> dict[str, str]:
-    """Of `env`, `env -0` or a copy of /proc/PID/environ."""
-    return _read(read_given_bytes(path, _LIMIT).decode("utf-8", "surrogateescape"))
-
-
 def _read(text: str) -> dict[str, str]:
+    """Of `env`, `env -0` or a copy of /proc/PID/environ."""
     lines = text.split("\0") if "\0" in text else text.splitlines()
     return {name: value for name, equals, value in (line.partition("=") for line in lines) if equals and name}

@@ -15,13 +15,18 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from doctor.engine import registry
 from doctor.errors import InputError
+from doctor.findings import Scope, Severity
 from doctor.redaction import secrets
+from doctor.report.words import plural
+from doctor.sides import report
 from doctor.why.boxes import Box, tried
 from doctor.why.local import Local
 from doctor.why.minimal import minimal
 from doctor.why.runs import Limits, OutOfBudget, Runner
 from doctor.why.scratch import Change, shown
+from doctor.why.symptom import read
 from doctor.why.trial import LocalTrial, Trial
 
 Side = Local | Box
@@ -32,7 +37,18 @@ _AGAIN = 3
 """Runs of what was found, and of it without each part, before it is named."""
 _OFTEN, _APART = 10, 6
 """Runs of each end where it is flaky, and how many more of GOOD's have to work: a coin gets there in 1 of 170 cases."""
-_NONE = {"package": "not installed", "device": "not passed", "layer": "no such layer", "folder": "empty"}
+_NONE = {
+    "package": "not installed",
+    "device": "not passed",
+    "layer": "no such layer",
+    "folder": "empty",
+    "file": "absent",
+}
+_PARTS = {
+    Scope.CONTAINER: "the container", Scope.HOST: "system libraries, kernel and limits", Scope.DRIVER: "the driver",
+    Scope.FIRMWARE: "firmware", Scope.HARDWARE: "hardware",
+}  # fmt: skip
+"""What --prove never changes, by whose matter it is."""
 _LONGEST = 200
 """Characters of a value that are printed."""
 
@@ -48,18 +64,13 @@ class Proof:
     """How many differences there are that can be carried."""
     values: dict[Change, tuple[str | None, str | None]] = field(default_factory=dict)
     """Of each change what GOOD and BAD have; secrets are masked."""
-    left_out: tuple[str, ...] = ()
-    """What differs and can't be carried over."""
     interrupted: bool = False
 
     def text(self, names: tuple[str, str]) -> str:
-        """For people."""
-        lines = [f"With {_plural(len(self.minimal), 'change')} COMMAND works on {names[1]}:"] if self.minimal else []
+        lines = [f"With {plural(len(self.minimal), 'change')} COMMAND works on {names[1]}:"] if self.minimal else []
         lines += [f"  {shown(change)}: {self._change(change)}" for change in self.minimal]
         lines += [self.note] if self.note else []
-        if self.left_out:
-            lines.append(f"Differs and can't be carried over: {', '.join(self.left_out)}.")
-        lines.append(f"{_plural(self.runs, 'run')} over {_plural(self.tried, 'difference')}.")
+        lines.append(f"{plural(self.runs, 'run')} over {plural(self.tried, 'difference')}.")
         return "".join(c if c.isprintable() or c == "\n" else "?" for c in "\n".join(lines) + "\n")
 
     def _change(self, change: Change) -> str:
@@ -73,10 +84,9 @@ class Proof:
         """`doctor.why-proof/1`. `redacted` is asked of each text, and not of the keys: a user may be called `good`."""
         rows = [(*change, *self.values[change]) for change in self.minimal]
         given = dict(zip(("good", "bad"), names, strict=True))
-        texts = {"note": self.note, "left_out": list(self.left_out)}
         return {
             "schema": "doctor.why-proof/1",
-            **{key: redacted(text) for key, text in {**given, **texts}.items()},
+            **{key: redacted(text) for key, text in {**given, "note": self.note}.items()},
             "minimal": [dict(zip(("kind", "name", "good", "bad"), map(redacted, row), strict=True)) for row in rows],
             **{"runs": self.runs, "differences": self.tried, "interrupted": self.interrupted},
         }
@@ -86,7 +96,7 @@ def prove(good: Side, bad: Side, command: Sequence[str], limits: Limits, tell: C
     """Raises InputError for what can't be tried."""
     with _trial(good, bad, limits.jobs, tell) as trial:
         runner, interrupted = Runner(trial, command, limits, tell), False
-        tell(f"{trial.begins}{_plural(len(trial.found), 'difference')} can be carried over\n")
+        tell(f"{trial.begins}{plural(len(trial.found), 'difference')} can be carried over\n")
         try:
             minimum, note = _search(runner, trial)
         except (OutOfBudget, KeyboardInterrupt) as end:
@@ -94,7 +104,7 @@ def prove(good: Side, bad: Side, command: Sequence[str], limits: Limits, tell: C
             begun = f"{runner.flaky}{'Interrupted' if interrupted else 'The budget ended'}"
             note = f"{begun}; this is the smallest set so far." if minimum else f"{begun} too early."
         values = {change: _shown(change, trial.values(change)) for change in trial.found}
-        return Proof(minimum, note, runner.number, len(trial.found), values, trial.left_out, interrupted)
+        return Proof(minimum, note, runner.number, len(trial.found), values, interrupted)
 
 
 @contextmanager
@@ -161,18 +171,34 @@ def _ends(runner: Runner, found: tuple[Change, ...]) -> tuple[int, int, int]:
 
 
 def _rests(which: tuple[Change, ...]) -> Iterator[tuple[Change, ...]]:
-    """Of several, all but one."""
     return combinations(which, len(which) - 1) if len(which) > 1 else iter(())
 
 
 def _what_remains(runner: Runner, trial: Trial) -> str:
     """Both sides ran on this machine: only what GOOD does here tells its driver from the environments."""
-    failed, differs = runner.last, bool(trial.found)
+    failed, said, differs = runner.last, runner.output, bool(trial.found)
     if runner.on_good():
         carried = "with all of it carried over" if differs else "and nothing that can be carried over differs"
         return f"COMMAND works in GOOD and fails in BAD {carried}. What remains is {trial.remains[0]}."
     where = "here with all that GOOD has" if differs else "in BAD"
-    return f"COMMAND fails {where} ({failed}), and in GOOD too. What remains is {trial.remains[1]}."
+    remains = "; ".join(_ranked(said, trial.remains[1]))
+    return f"COMMAND fails {where} ({failed}), and in GOOD too. What remains, most suspect first: {remains}."
+
+
+def _ranked(said: str, shared: str) -> list[str]:
+    """What no run changed. First what COMMAND's output `said` points to, with what a check of this machine finds of it;
+    then COMMAND itself and what both sides have; then what else the check calls an error."""
+    scopes = {check.rule.id: check.rule.scope for check in registry.checks()}
+    found = {f.rule: f for f in report("this").findings if f.explained_by is None}
+    pointed = [rule for rule in read(said).rules if rule in scopes]
+    errors = [rule for rule, f in found.items() if f.severity is Severity.ERROR]
+    reasons = [(scopes[r], found[r].summary if r in found else f"its output is a symptom of {r}") for r in pointed]
+    reasons += [(Scope.JOB, ""), (Scope.ENVIRONMENT, ""), *((scopes[r], found[r].summary) for r in errors)]
+    parts = {Scope.JOB: "COMMAND itself", Scope.ENVIRONMENT: shared, **_PARTS}
+    ranked: dict[Scope, str] = {}
+    for scope, reason in (*reasons, *((scope, "") for scope in parts)):
+        ranked.setdefault(scope, f"{parts[scope]} ({reason.rstrip('.')})" if reason else parts[scope])
+    return list(ranked.values())
 
 
 def _place(prefix: Path | None) -> str | None:
@@ -192,7 +218,3 @@ def _shown(change: Change, sides: tuple[str | None, str | None]) -> tuple[str | 
 
 def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-
-
-def _plural(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"

@@ -20,7 +20,7 @@ from doctor.flags.spelling import is_known
 from doctor.knowledge import Knowledge
 from doctor.probes.lib.python_metadata import STACK
 from doctor.system.commands import loads_code
-from doctor.why.differences import Difference, carried, differences, one_sided, stem
+from doctor.why.differences import Difference, carried, differences, stem
 from doctor.why.minimal import minimal
 from doctor.why.symptom import NAMED, POSSIBLE, Pointer, Symptom
 
@@ -57,15 +57,12 @@ class Why:
     """Of GOOD and of BAD the layers that nobody looked at, or not wholly."""
     checked: frozenset[str] = frozenset()
     """Rules that know of GOOD whether they apply."""
-    one_sided: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-    """Facts that are known of GOOD only, and of BAD only."""
     symptom: Symptom = field(default_factory=Symptom)
     keys_differ: bool = False
     """They were redacted with different keys, so that names can't be compared."""
 
     @property
     def comparable(self) -> bool:
-        """Whether at least one layer is known of both."""
         dark = {layer for side in self.unread for layer, state in side.items() if state == "unknown"}
         return bool(set(Layer) - dark)
 
@@ -122,7 +119,6 @@ def why(
         {d.name: pointers[d].reason for d in pointed},
         (unread(there), unread(here)),
         _checked(good),
-        one_sided(there, here),
         symptom,
     )
 

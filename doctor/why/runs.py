@@ -41,8 +41,6 @@ class OutOfBudget(Exception):
 
 
 class Runner:
-    """Runs COMMAND with a set of changes, and remembers."""
-
     def __init__(self, trial: Trial, command: Sequence[str], limits: Limits, tell: Callable[[str], None]) -> None:
         self.trial, self.limits, self.tell, self.differences = trial, limits, tell, len(trial.found)
         self.command = list(command)
@@ -52,9 +50,11 @@ class Runner:
         self._says, self._enough = (1.0, -1.0), 1.0
         self._levels = ceil(log2(max(self.differences, 1)))
         self.best: tuple[Change, ...] | None = None
-        self.last = ""
+        self.last = self.output = ""
         self._seconds: list[float] = []
-        self._log = Log(limits.log, _identity(trial, self.command, limits))
+        whole = [trial.identity, self.command, limits.pattern, limits.timeout_s]
+        identity = json.dumps(whole, default=str).encode("utf-8", "surrogateescape")
+        self._log = Log(limits.log, hashlib.sha256(identity).hexdigest())
         self._expected = 8 + self._levels
 
     def is_flaky(self, of_bad: int, carried: int, runs: int) -> None:
@@ -69,7 +69,6 @@ class Runner:
         self.flaky = f"COMMAND is flaky: it works in {of_bad} of {runs} runs on BAD. "
 
     def passes(self, which: tuple[Change, ...]) -> bool:
-        """Whether COMMAND works with these."""
         sure, attempt = 0.0, 0
         while abs(sure) < self._enough:
             sure += self._says[0] if self.once(which, attempt) else self._says[1]
@@ -79,7 +78,6 @@ class Runner:
         return sure > 0
 
     def working(self, which: tuple[Change, ...], runs: int) -> int:
-        """In how many of its first runs COMMAND works with these."""
         return sum(self.once(which, attempt) for attempt in range(runs))
 
     def once(self, which: tuple[Change, ...], attempt: int) -> bool:
@@ -112,7 +110,6 @@ class Runner:
         return good
 
     def on_good(self) -> bool:
-        """Whether COMMAND works in a copy of GOOD itself."""
         began = time.monotonic()
         good, self.last = self._outcome(self.trial.run_good(self.command, self._seconds_left()))
         self.number, took = self.number + 1, time.monotonic() - began
@@ -123,6 +120,7 @@ class Runner:
         return min(self.limits.timeout_s, max(1.0, self.ends - time.monotonic()))
 
     def _outcome(self, ended: Ended) -> tuple[bool, str]:
+        self.output = ended.output
         if ended.code is None:
             return False, ended.why
         if ended.code == 0 and self.pattern and not self.pattern.search(ended.output):
@@ -162,7 +160,6 @@ class Log:
             self._write(json.dumps({"schema": _SCHEMA, "comparison": identity}) + "\n", "a")
 
     def add(self, which: Sequence[Change], attempt: int, good: bool, why: str, took: float) -> None:
-        """Remembers one run."""
         self.known[_key(which, attempt)] = good
         row = {"changes": sorted(which), "attempt": attempt, "works": good, "why": why, "seconds": round(took, 1)}
         self._write(json.dumps(row) + "\n", "a")
@@ -179,12 +176,6 @@ class Log:
 
 def _key(which: Sequence[Change], attempt: int) -> str:
     return json.dumps([sorted(which), attempt])
-
-
-def _identity(trial: Trial, command: Sequence[str], limits: Limits) -> str:
-    """Of what a run's outcome depends on: what the two sides have, COMMAND, and when it counts as working."""
-    whole = [trial.identity, list(command), limits.pattern, limits.timeout_s]
-    return hashlib.sha256(json.dumps(whole, default=str).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _compiled(pattern: str | None) -> re.Pattern[str] | None:

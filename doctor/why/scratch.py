@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import resource
-import shutil
 import threading
 from collections.abc import Collection, Mapping
 from contextlib import suppress
@@ -12,62 +11,83 @@ from pathlib import Path
 
 from doctor.errors import InputError
 from doctor.probes.host.environment import OF_THE_SHELL
-from doctor.why.copying import Copy, Source, listed, needed_bytes, shares_blocks
-from doctor.why.local import Local, attainable
+from doctor.why.copying import Copy, Source, listed
+from doctor.why.local import Local, attainable, is_of_the_build
 from doctor.why.ranking import is_of_the_stack
 
 _FOLDERS_OF_PATH = ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH")
 
-_LARGEST = 256 << 20
-"""Bytes of a working folder that is copied for each run."""
+_LARGEST, _MOST_FILES = 256 << 20, 2000
+"""Bytes of a working folder that is copied for each run, and files without a package that are carried."""
+_READ = 1 << 20
+"""Bytes of a file that is compared; of a larger one the size counts."""
 
 Change = tuple[str, str]
-"""`("variable", NAME)`, `("package", NAME)`, `("limit", NAME)` or FOLDER; of containers also `("device", PATH)`,
-`("option", NAME)` and `("layer", NUMBER)`."""
+"""`("variable", NAME)`, `("package", NAME)`, `("file", PATH)`, `("limit", NAME)` or FOLDER; of containers
+also `("device", PATH)`, `("option", NAME)` and `("layer", NUMBER)`."""
 FOLDER: Change = ("folder", "working directory")
 
 
 def shown(change: Change) -> str:
-    """Its name for people."""
     return f"image layer {change[1]}" if change[0] == "layer" else change[1]
 
 
 def changes(good: Local, bad: Local) -> tuple[Change, ...]:
     """What differs and can be carried over, likely causes first. Raises InputError where their Pythons differ."""
     packages: list[Change] = []
+    rest: list[str] = []
     if good.prefix and bad.prefix and good.prefix.resolve() != bad.prefix.resolve():
         if good.site.parent.name != bad.site.parent.name:
             names = f"{good.site.parent.name} and {bad.site.parent.name}"
             raise InputError(f"the environments are of {names}: compiled packages of one do not run in the other")
         both = sorted({*good.packages, *bad.packages})
-        packages = [("package", n) for n in both if good.build(n) != bad.build(n) and _is_whole(good, bad, n)]
+        packages = [
+            ("package", n)
+            for n in both
+            if good.build(n) != bad.build(n) and all(side.files(n) for side in (good, bad) if n in side.packages)
+        ]
+        rest = _other_files(good, bad, {name for _, name in packages})
     names_of_both = sorted({*good.environment, *bad.environment} - OF_THE_SHELL)
     variables = [n for n in names_of_both if _variable(good, n) != _variable(bad, n)]
     limits = [n for n in sorted(good.limits) if n in bad.limits and _is_other_limit(good.limits[n], bad.limits[n], n)]
-    folder = [FOLDER] if _folders_differ(good, bad) and _fits(good, bad) else []
+    folder = [FOLDER] if folders_differ(good, bad) and _fits(good, bad) else []
+    files: list[Change] = [("file", path) for path in rest] if len(rest) <= _MOST_FILES else []
     found = (*(("limit", name) for name in limits), *folder, *packages, *(("variable", name) for name in variables))
-    return tuple(sorted(found, key=_is_unlikely))
+    return tuple(sorted((*found, *files), key=_is_unlikely))
+
+
+def _other_files(good: Local, bad: Local, packages: Collection[str]) -> list[str]:
+    """Files of the environments' site-packages that differ and belong to no package which is carried: nothing lists
+    them, or somebody changed them later. A compiled one goes with its source."""
+    carried = set().union(*(side.files(n) for side in (good, bad) for n in packages))
+    there, here = (_below_site(side) for side in (good, bad))
+    return sorted(p for p in {*there, *here} - carried if _content(there.get(p)) != _content(here.get(p)))
+
+
+def _below_site(side: Local) -> dict[str, Source]:
+    below = f"{side.site.relative_to(side.prefix or '/').as_posix()}/"
+    files = listed(side.prefix) if side.prefix else {}
+    return {p: s for p, s in files.items() if p.startswith(below) and "/__pycache__/" not in p and is_of_the_build(p)}
+
+
+def _content(source: Source | None) -> object:
+    """With the environment's own name taken out of it."""
+    if source is None or source.link is not None:
+        return source and source.link
+    with suppress(OSError):
+        path = Path(source.path)
+        size = path.stat().st_size
+        return size if size > _READ else path.read_bytes().replace(source.prefix.encode(), b"")
+    return None
 
 
 def _is_unlikely(change: Change) -> bool:
     """Those that the GPU stack reads come first: causes beside each other are found in fewer runs."""
-    heads = {"variable": "environment", "package": "packages"}
+    heads = {"variable": "environment", "package": "packages", "file": "packages"}
     return change[0] in heads and not is_of_the_stack(heads[change[0]], change[1])
 
 
-def left_out(good: Local, bad: Local) -> tuple[str, ...]:
-    """Packages that differ and have no RECORD of their files on a side, so that nobody can carry them over; a working
-    folder that is too large to be copied for each run."""
-    large = _folders_differ(good, bad) and not _fits(good, bad)
-    folder = (f"the working directory (more than {_LARGEST >> 20} MiB)",) if large else ()
-    if not (good.prefix and bad.prefix):
-        return folder
-    both = sorted({*good.packages, *bad.packages})
-    unlisted = (n for n in both if good.build(n) != bad.build(n) and not _is_whole(good, bad, n))
-    return (*(f"{name} (nothing lists its files)" for name in unlisted), *folder)
-
-
-def _folders_differ(good: Local, bad: Local) -> bool:
+def folders_differ(good: Local, bad: Local) -> bool:
     one, other = (side.folder and side.folder.resolve() for side in (good, bad))
     return one != other
 
@@ -89,10 +109,6 @@ def _size(folder: Path) -> int:
     return whole
 
 
-def _is_whole(good: Local, bad: Local, name: str) -> bool:
-    return all(side.files(name) for side in (good, bad) if name in side.packages)
-
-
 def _is_other_limit(good: int, bad: int, name: str) -> bool:
     return good != bad and attainable(name, good) and attainable(name, bad)
 
@@ -106,6 +122,9 @@ def value(side: Local, change: Change) -> str | None:
         return None if side.folder is None else str(side.folder)
     if kind == "limit":
         return "unlimited" if side.limits[name] == resource.RLIM_INFINITY else str(side.limits[name])
+    if kind == "file":
+        path = (side.prefix or Path()) / name
+        return f"{path.stat().st_size} bytes" if path.is_file() else None
     return side.version(name)
 
 
@@ -126,20 +145,12 @@ class Scratch:
         folder.mkdir(exist_ok=True)
         if bad.prefix and self.prefix:
             self._base, self._copy = listed(bad.prefix), Copy(self.prefix)
-            self._check_space()
             self._owners = {name: set(bad.files(name)) for name in bad.packages}
-
-    def _check_space(self) -> None:
-        files = [source for source in self._base.values() if source.link is None]
-        needed, free = needed_bytes(self._base), shutil.disk_usage(self.folder).free
-        if files and needed > free and not shares_blocks(self.folder, files[0].path):
-            sizes = f"a copy of {self.bad.prefix} takes {needed >> 20} MiB, and {free >> 20} MiB are free"
-            raise InputError(f"{sizes} under {self.folder.parent}; set TMPDIR to a folder with more")
 
     def carry(self, wanted: Collection[Change]) -> dict[str, str]:
         """Puts the copy into the state "BAD with these changes" and returns the variables that COMMAND gets."""
         if self.prefix is not None:
-            self._copy.put(self._files({name for kind, name in wanted if kind == "package"}))
+            self._copy.put(self._files(*({n for k, n in wanted if k == kind} for kind in ("package", "file"))))
         environment = dict(self.bad.environment)
         for kind, name in wanted:
             if kind == "variable":
@@ -150,27 +161,25 @@ class Scratch:
     def place(self, wanted: Collection[Change]) -> Path | None:
         """A fresh copy of the working folder that COMMAND runs in; None where none is compared."""
         source = (self.good if FOLDER in wanted else self.bad).folder
-        if source is None or not (_folders_differ(self.good, self.bad) and _fits(self.good, self.bad)):
+        if source is None or not (folders_differ(self.good, self.bad) and _fits(self.good, self.bad)):
             return None
         made = self.folder / "working"
         Copy(made).put(listed(source))
         return made
 
-    def _files(self, carried: set[str]) -> dict[str, Source]:
-        """BAD's files with those of these packages as GOOD has them. A file of two packages stays while one of them
-        does, as GOOD has it; compiled files (.pyc) go with the source that they were made of."""
-        files = dict(self._base)
+    def _files(self, carried: set[str], single: set[str]) -> dict[str, Source]:
+        """BAD's files with those of these packages, and `single` ones, as GOOD has them. A file of two packages stays
+        while one of them does, as GOOD has it; compiled files (.pyc) go with the source that they were made of."""
         staying = set().union(*(rows for name, rows in self._owners.items() if name not in carried))
-        for name in carried:
-            for path in self._owners.get(name, set()) - staying:
-                files.pop(path, None)
-        links = {path for path, source in self._base.items() if source.link is not None}
+        owned = set().union(*(self._owners.get(name, set()) for name in carried))
+        gone = single | (owned - staying)
+        files = {path: source for path, source in self._base.items() if path not in gone}
+        links = {path for path, source in files.items() if source.link is not None}
         added: dict[str, Source] = {}
-        for name in sorted(carried):
-            for path in {*self.good.files(name), *(self._owners.get(name, set()) & staying)}:
-                theirs = f"{self.good.prefix}/{path}"
-                if Path(theirs).is_file() and not any(str(above) in links for above in Path(path).parents):
-                    added[path] = Source(theirs, str(self.good.prefix))
+        for path in single.union(owned, *(self.good.files(name) for name in carried)):
+            theirs = f"{self.good.prefix}/{path}"
+            if Path(theirs).is_file() and not any(str(above) in links for above in Path(path).parents):
+                added[path] = Source(theirs, str(self.good.prefix))
         files |= added
         fresh = {path: source for path, source in files.items() if not self._is_stale(path, files)}
         for path, source in added.items():

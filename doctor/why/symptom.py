@@ -24,19 +24,24 @@ _LIBRARY = re.compile(r"\blib[\w+-]+\.so\b")
 _OF_THE_LOADER = ("environment[LD_LIBRARY_PATH]", "environment[LD_PRELOAD]", "loader", "libraries")
 _LEAST = 6
 """Characters of a value that is looked for in the message: `1` and `true` are in many."""
+_COMMON = {"true", "false", "yes", "no", "on", "off", "none", "null", "all", "auto"}
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _BINDS = ("from ", "import ", "for ", "with ")
 
 _CONDITIONS = tuple(
-    (re.compile(words), re.compile(names))
+    (re.compile(words, re.IGNORECASE), re.compile(names))
     for words, names in {
         r"Connection refused|(?:Connection|Operation) timed out|No route to host|Network is unreachable"
-        r"|Name or service not known|Temporary failure in name resolution": r"environment\[(?i:\w+_proxy)\]"
+        r"|ProxyError|Name or service not known|Temporary failure in name resolution": r"environment\[(?i:\w+_proxy)\]"
         r"|environment\[\w+_(?:ADDR|HOST|PORT|URL|ENDPOINT|IFNAME)\]|option\[--network\]|host\.interfaces",
         r"Permission denied|Operation not permitted": r"account|nodes"
         r"|option\[--(?:user|userns|privileged|read-only|cap-\w+|security-opt|group-add|device-cgroup-rule)\b.*",
         r"No space left on device": r"host\.shm_bytes|option\[--(?:shm-size|tmpfs\b.*)\]|environment\[TMPDIR\]",
-        r"Cannot allocate memory": r"host\.memlock_bytes|option\[--(?:memory|memory-swap|ulimit memlock)\]",
+        r"Cannot allocate memory|MemoryError|bad_alloc": r"host\.(?:memlock|as)_bytes"
+        r"|option\[--(?:memory|memory-swap|ulimit memlock)\]",
+        r"File too large": r"option\[--ulimit fsize\]",
+        r"\b(?:401|403)\b|Unauthorized|AuthenticationError|authentication failed|Access ?Denied": r"environment"
+        r"\[\w*(?:TOKEN|KEY|SECRET|PASSWORD|CREDENTIAL)\w*\]",
         r"Too many open files": r"host\.nofile|option\[--ulimit nofile\]",
         r"Resource temporarily unavailable|can't start new thread|pthread_create failed": r"host\.nproc"
         r"|option\[--(?:pids-limit|ulimit nproc)\]",
@@ -44,12 +49,16 @@ _CONDITIONS = tuple(
         r"certificate verify failed": r"environment\[(?:SSL_CERT_(?:FILE|DIR)|\w+_CA_BUNDLE)\]",
         r"codec can't (?:en|de)code|unsupported locale": r"environment\[(?:LANG|LC_\w+|PYTHON(?:UTF8|IOENCODING))\]",
         r"Address already in use": r"environment\[\w+_PORT\]|option\[--network\]",
+        r"AF_UNIX path too long|No usable temporary directory": r"environment\[(?:TMPDIR|TEMP|TMP)\]",
+        r"Dist(?:Store|Network)Error|TCPStore|clients joined": r"environment\[(?:MASTER_\w+|RANK|WORLD_SIZE)\]",
+        r"outgoing traffic has been disabled": r"environment\[\w+_OFFLINE\]",
         r"Read-only file system": r"option\[--(?:read-only|volume\b.*|tmpfs\b.*)\]",
     }.items()
 )
-"""Messages of the C library (errno(3)), OpenSSL and Python, and what each of these conditions depends on beside the
-program: connect(2), bind(2), getrlimit(2), mlock(2), pthread_create(3), SSL_CTX_load_verify_locations(3), Python's
-documentation of its variables, and Docker's reference of `docker run`."""
+"""Messages of the C library (errno(3)), OpenSSL, Python, torch and huggingface_hub, and what each of these conditions
+depends on beside the program: connect(2), bind(2), getrlimit(2), mlock(2), pthread_create(3), unix(7),
+SSL_CTX_load_verify_locations(3), Python's, torch.distributed's (init_method env://) and huggingface_hub's documentation
+of their variables, and Docker's reference of `docker run`."""
 
 
 class Pointer(NamedTuple):
@@ -85,16 +94,23 @@ class Symptom:
         """The surest one, and of several the last, as a traceback ends with what failed."""
         if (place := _last(_pattern(one), self.text)) >= 0:
             return Pointer(NAMED, place, "")
-        if (place := self._value(one)) >= 0:
+        if (place := self._value(one, one.bad)) >= 0:
             return Pointer(NAMED, place - len(self.text), "the message has its value")
+        words = self._words(one)
+        if words >= 0 and one.bad is None and one.name.startswith("packages["):
+            return Pointer(NAMED, words - len(self.text), "")
         for number, (path, source) in enumerate(self.sources.items()):
             if _last(_in_source(one), source.text) >= 0:
                 is_used = not source.names.isdisjoint(_names(one))
                 return Pointer(READ, is_used - 2 * number, f"{Path(path).name} reads it")
         if (place := self._part(one)) >= 0:
             return Pointer(READ, place - len(self.text), "the message has a part of its value")
-        for words, names in _CONDITIONS:
-            if names.fullmatch(one.name) and (found := words.search(self.text)):
+        if (place := self._value(one, one.good)) >= 0:
+            return Pointer(READ, place - len(self.text), "the message has the value of the other side")
+        if words >= 0:
+            return Pointer(READ, words - len(self.text), "the message has the words of its name")
+        for message, names in _CONDITIONS:
+            if names.fullmatch(one.name) and (found := message.search(self.text)):
                 return Pointer(POSSIBLE, 0, f"“{found[0]}” can come from it")
         return None
 
@@ -102,12 +118,25 @@ class Symptom:
     def _without_frames(self) -> str:
         return _FRAME.sub("", self.text)
 
-    def _value(self, one: Difference) -> int:
-        """Where the text has what BAD has: whole, or short and behind the name in any case."""
-        if not isinstance(one.bad, str) or not one.bad or one.name.startswith("packages["):
+    def _value(self, one: Difference, value: object) -> int:
+        """Where the text has this value of it: whole, or short and in quotes or behind the name in any case."""
+        if not isinstance(value, str) or not value or one.name.startswith("packages["):
             return -1
-        forms = [rf"(?i:\b{re.escape(_member(one))})[=:\s'\"]{{1,3}}{re.escape(one.bad)}(?!\w)"]
-        return _last(re.compile("|".join([*forms, _form(one.bad)] if len(one.bad) >= _LEAST else forms)), self.text)
+        forms = [rf"(?i:\b{re.escape(_member(one))})[=:\s'\"]{{1,3}}{re.escape(value)}(?!\w)"]
+        if len(value) >= _LEAST:
+            forms.append(_form(value))
+        elif value.lower() not in _COMMON and re.search("[A-Za-z]", value):
+            forms.append(rf"['\"`]{re.escape(value)}['\"`]")
+        return _last(re.compile("|".join(forms)), self.text)
+
+    def _words(self, one: Difference) -> int:
+        """Where the text has a package's name as a word, or all of the words that a variable's name is made of."""
+        head, member = one.name.partition("[")[0], _member(one)
+        words = re.split(r"[-_.]+", member) if head == "environment" else [member] * (head == "packages")
+        if (len(words) < 2 and head == "environment") or any(len(word) < _LEAST // 2 for word in words):
+            return -1
+        forms = [re.compile(rf"(?i:(?<![a-z\d-]){re.escape(word)}(?![a-z\d-]))") for word in words]
+        return min((_last(form, self._without_frames) for form in forms), default=-1)
 
     def _part(self, one: Difference) -> int:
         """Where the text has a word, option or path of BAD's value which GOOD's lacks, or a path below that one."""
@@ -138,7 +167,8 @@ def _pattern(one: Difference) -> re.Pattern[str] | None:
     if one.name in _OF_THE_LOADER:
         return _LIBRARY
     if head == "environment":
-        return re.compile(rf"(?<!\w){re.escape(member)}(?!\w)")
+        option = "-".join(member.lower().split("_")[1:])  # --allow-run-as-root of OMPI_ALLOW_RUN_AS_ROOT
+        return re.compile(rf"(?<!\w){re.escape(member)}(?!\w)" + rf"|(?<!\w)--{option}(?![\w-])" * ("-" in option))
     if head in ("device", "option"):
         path = member.rpartition(" ")[2]
         return re.compile(rf"(?<![\w/.-]){re.escape(path)}(?![\w-])") if path.startswith("/") else None

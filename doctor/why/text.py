@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
 from shlex import quote
 from typing import Any
 
 from doctor.compare import flat
-from doctor.engine.verdict import State, unread_line
+from doctor.engine.verdict import unread_line
 from doctor.facts.labels import label
-from doctor.findings import Finding, Layer
+from doctor.findings import Finding
 from doctor.redaction.secrets import MASK
 from doctor.why.differences import PSEUDONYM, Difference
 from doctor.why.ranking import Explained, Why
@@ -23,7 +23,8 @@ _TRIED = 3
 
 def render(found: Why, names: tuple[str, str], *, verbose: bool = False) -> str:
     """For people. `names` are GOOD and BAD as they were given."""
-    return _printable("\n".join(_lines(found, names, verbose)) + "\n")
+    text = "\n".join(_lines(found, names, verbose)) + "\n"
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
 
 
 def as_data(found: Why, names: tuple[str, str]) -> dict[str, Any]:
@@ -46,9 +47,11 @@ def as_data(found: Why, names: tuple[str, str]) -> dict[str, Any]:
         "suspected": [{**_row(d), "reason": found.reasons[d.name]} for d in found.suspected],
         "stack": [_row(d) for d in found.stack],
         "rest": [_row(d) for d in found.rest],
-        "not_known": dict(zip(("good", "bad"), map(_states, found.unread), strict=True)),
+        "not_known": {
+            name: {layer.value: state for layer, state in side.items()}
+            for name, side in zip(("good", "bad"), found.unread, strict=True)
+        },
         "keys_differ": found.keys_differ,
-        "known_of_one": dict(zip(("good", "bad"), map(list, found.one_sided), strict=True)),
         "good_fails_too": [{"rule": f.rule, "summary": f.summary} for f in found.shared],
     }
 
@@ -78,7 +81,7 @@ def _lines(found: Why, names: tuple[str, str], verbose: bool) -> Iterator[str]:
     for one in left:
         yield f"! {_unexplained(one.finding, found, names)}"
     if found.comparable and not found.ranked:
-        yield _same(found, names)
+        yield f"What is known of both {names[0]} and {names[1]} does not differ."
     elif found.comparable and not found.explained:
         yield f"No check fails on {names[1]} that passes on {names[0]}."
     rows = [
@@ -103,15 +106,6 @@ def _lines(found: Why, names: tuple[str, str], verbose: bool) -> Iterator[str]:
         else:
             number = len(found.rest)
             yield f"\n{number} more difference{'s' * (number > 1)}, which nothing points to (-v)"
-    for name, facts in zip(names, found.one_sided, strict=True):
-        if facts and verbose:
-            yield f"\nKnown of {name} only: {', '.join(facts)}"
-
-
-def _same(found: Why, names: tuple[str, str]) -> str:
-    if any(found.unread) or any(found.one_sided) or found.keys_differ:
-        return f"What is known of both {names[0]} and {names[1]} does not differ."
-    return f"{names[0]} and {names[1]} do not differ in anything that doctor reads."
 
 
 def _unexplained(finding: Finding, found: Why, names: tuple[str, str]) -> str:
@@ -170,22 +164,11 @@ def _short(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         value = "; ".join(_short(member) for member in value[:2]) + (" …" if len(value) > 2 else "") or "none"
     if isinstance(value, dict):
-        value = " ".join(_field(k, v) for k, v in value.items() if not isinstance(v, (dict, list))) or "…"
+        plain = [(k, v) for k, v in value.items() if not isinstance(v, (dict, list))]
+        value = " ".join(f"{k} {_short(v)}" if isinstance(v, bool) else _short(v) for k, v in plain) or "…"
     text = "unknown" if value is None else str(value) or "empty"
     return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
 
 
-def _field(name: str, value: Any) -> str:
-    return f"{name} {_short(value)}" if isinstance(value, bool) else _short(value)
-
-
-def _states(side: Mapping[Layer, State]) -> dict[str, str]:
-    return {layer.value: state for layer, state in side.items()}
-
-
 def _row(one: Difference) -> dict[str, Any]:
     return {**asdict(one), "layer": one.layer.value}
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)

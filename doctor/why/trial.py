@@ -17,12 +17,12 @@ from typing import Any, Protocol
 from doctor.errors import InputError
 from doctor.facts.origin import State
 from doctor.system import commands, processes
-from doctor.why.local import LIMITS, Local
-from doctor.why.scratch import Change, Scratch, changes, left_out, value
+from doctor.system.live import LIMITS
+from doctor.why.copying import LEAST_FREE
+from doctor.why.local import Local, attainable
+from doctor.why.scratch import FOLDER, Change, Scratch, changes, folders_differ, value
 
 _OUTPUT = 1 << 20
-_LEAST_FREE = 256 << 20
-"""Bytes left on the disk below which a run is stopped, and proves nothing; or a tenth of what was free before it."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,6 @@ class Trial(Protocol):
     """What can be carried over between two sides, and how COMMAND runs with some of it."""
 
     found: tuple[Change, ...]
-    left_out: tuple[str, ...]
-    """What differs and can't be carried over."""
     begins: str
     """What is done before the first run."""
     as_it_is: str
@@ -49,7 +47,7 @@ class Trial(Protocol):
     identity: Any
     """What a run's outcome depends on besides COMMAND."""
     remains: tuple[str, str]
-    """What is left where all of it changes nothing: if COMMAND works in GOOD itself, and if it does not."""
+    """What is left where all of it changes nothing: if COMMAND works in GOOD itself, and what both have if it fails."""
 
     def run(self, which: Sequence[Change], command: list[str], seconds: float) -> Ended: ...
     def run_good(self, command: list[str], seconds: float) -> Ended: ...
@@ -59,21 +57,20 @@ class Trial(Protocol):
 
 
 class LocalTrial:
-    """Two environments, shells or processes of this machine."""
-
     as_it_is = ""
-    remains = (
-        "the Python itself, files that no package lists or that were changed later, and packages without such a list",
-        "COMMAND itself, system libraries, the container, driver, kernel, firmware and hardware",
-    )
 
     def __init__(self, good: Local, bad: Local, folder: Path) -> None:
         self.good, self.bad, self.folder = good, bad, folder
-        self.found, self.left_out = changes(good, bad), left_out(good, bad)
+        self.found = changes(good, bad)
         builds = [sorted((name, side.build(name)) for name in side.packages) for side in (good, bad)]
         places = [str(side.prefix and side.prefix.resolve()) for side in (good, bad)]
-        self.begins = "copying the environment; " if bad.prefix else ""
+        self.begins = "copying the environment; " * bool(bad.prefix)
         self.identity = [places, builds, [(change, *self.values(change)) for change in self.found]]
+        pythons = [str(side.prefix and (side.prefix / "bin/python").resolve()) for side in (good, bad)]
+        python = f"the Python itself ({pythons[0]} and {pythons[1]}), then " if pythons[0] != pythons[1] else ""
+        too_large = "the working directory, which is too large to be copied for each run, "
+        too_large *= folders_differ(good, bad) and FOLDER not in self.found
+        self.remains = f"{too_large}{python}files outside of site-packages", f"{too_large}what both environments have"
         self._scratches: list[Scratch] = []
         self._stopped = threading.Event()
 
@@ -162,13 +159,13 @@ class LocalTrial:
 
 
 class Disk:
-    """Asked while COMMAND runs: whether the disk that `folder` is on is nearly full."""
+    """Asked while COMMAND runs: whether the disk that `folder` is on is full but for a tenth of what was free."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.is_full = folder.parent, False
-        self.least = max(_LEAST_FREE, self._free() // 10)
+        self.least = max(LEAST_FREE, self._free() // 10)
         if self():
-            least = f"fewer than {_LEAST_FREE >> 20} MiB are free under {self.folder}"
+            least = f"fewer than {LEAST_FREE >> 20} MiB are free under {self.folder}"
             raise InputError(f"{least}; free some, or set TMPDIR")
 
     def _free(self) -> int:
@@ -192,8 +189,8 @@ def _absolute(word: str) -> str:
 def _limited(scratch: Scratch, carried: set[str]) -> Callable[[], None] | None:
     """Sets BAD's soft limits, and GOOD's of those that are carried, where they are not this shell's."""
     good, bad = scratch.good.limits, scratch.bad.limits
-    values = [(LIMITS[name], good[name] if name in carried else own) for name, own in bad.items()]
-    wanted = [(number, value) for number, value in values if resource.getrlimit(number)[0] != value]
+    values = {name: good[name] if name in carried else own for name, own in bad.items()}
+    wanted = [(LIMITS[name], value) for name, value in values.items() if attainable(name, value)]
     if not wanted:
         return None
 

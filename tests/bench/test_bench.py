@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from doctor.bench import saved, tunableop
+from doctor.bench import saved
 from doctor.bench.plan import GEMM_SHAPES, plan
 from doctor.bench.results import Device, Results, amount, measured
 from doctor.bench.run import devices, run
@@ -22,7 +22,6 @@ from doctor.facts.gemm import Clocks, Measurement, Spread
 from doctor.parsers.blas.tunableop_csv import entries
 from doctor.system.live import LiveSystem
 from tests.each import each
-from tests.rules.machines import mi300x_host
 
 # --- plan
 
@@ -279,15 +278,3 @@ def test_entries_of_a_results_file() -> None:
     found = entries(CSV)
     assert [e.library for e in found] == ["hipblaslt", "rocblas", "default"]
     assert (found[0].sizes, found[0].ms, found[1].batch) == ((6144, 8, 2560), 0.200725, 16)
-
-
-def test_a_file_of_another_stack_is_stale() -> None:
-    machine = mi300x_host({"torch.version": "2.7.1+rocm6.3", "torch.rocm": "6.3"})
-    made = {"PT_VERSION": "2.6.0", "ROCM_VERSION": "6.3.0.0-39", "GCN_ARCH_NAME": "gfx90a:sramecc+:xnack-"}
-    assert tuple(tunableop.stale(made, machine)) == (
-        "PT_VERSION is 2.6.0, but this torch is 2.7.1",
-        "GCN_ARCH_NAME is gfx90a, but this machine has gfx942",
-    )
-    same = {"PT_VERSION": "2.7.1", "GCN_ARCH_NAME": "gfx942:sramecc+:xnack-"}
-    assert not list(tunableop.stale(same, machine))
-    assert not list(tunableop.stale(made, mi300x_host({"torch.version": None, "torch.rocm": None, "gpus": None})))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import importlib.util
+import itertools
 import os
 import sys
 from collections.abc import Iterator
@@ -89,6 +90,19 @@ def test_ways_take_turns_and_change_their_order(part: Any) -> None:
     assert "".join(called) == "abccbaabccba"
     assert looked == [(3, False), (6, False), (9, True)]
     assert {name: len(taken) for name, taken in times.items()} == {"a": 4, "b": 4, "c": 4}
+
+
+@pytest.mark.parametrize(("spread", "repeats"), [(0.001, 10), (0.03, 55), (0.1, 100)])
+def test_a_quiet_call_is_measured_less_often(part: Any, spread: float, repeats: int) -> None:
+    """The pilot decides, and does not count."""
+    made, sent = timer(part), itertools.cycle([1.0, 1 - spread / 2, 1 + spread / 2, 1 - spread, 1 + spread])
+    made.once = lambda _call, _cold: next(sent)
+    assert len(made.all({"a": print}, 100, 60.0)["a"]) == repeats
+
+
+def test_where_time_is_short_the_pilot_counts(part: Any) -> None:
+    called: list[int] = []
+    assert len(timer(part).all({"a": lambda: called.append(1)}, 100, 0.0)["a"]) == len(called) == 10
 
 
 def test_a_case_that_is_soon_over_has_its_clocks_read_too(part: Any) -> None:

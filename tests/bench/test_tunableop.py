@@ -13,6 +13,8 @@ from doctor.bench import tunableop
 from doctor.bench.runner import Runner
 from doctor.errors import InputError
 from doctor.facts.gemm import Spread
+from doctor.flags.situation import Situation
+from doctor.flags.tunable import stale
 from doctor.parsers.blas.tunableop_csv import entries
 from tests.bench.test_bench import runner
 from tests.rules.machines import mi300x_host
@@ -46,15 +48,16 @@ OF_A_WHEEL = {"PT_VERSION": "2.9.1", "HIP_VERSION": "702", "HIPBLASLT_VERSION": 
     ("changed", "said"),
     [
         ({}, None),
-        ({"PT_VERSION": "2.8.0"}, "PT_VERSION is 2.8.0, but this torch is 2.9.1"),
-        ({"HIP_VERSION": "604"}, "HIP_VERSION is 604, but torch was built for ROCm 7.2"),
-        ({"ROCM_VERSION": "6.4.0.0-1-a"}, "ROCM_VERSION is 6.4.0.0-1-a, but torch was built for ROCm 7.2"),
-        ({"GCN_ARCH_NAME": "gfx950:sramecc+:xnack-"}, "GCN_ARCH_NAME is gfx950, but this machine has gfx942"),
+        ({"PT_VERSION": "2.8.0"}, "PT_VERSION 2.8.0, torch is 2.9.1+rocm7.2"),
+        ({"HIP_VERSION": "604"}, "HIP_VERSION 604, ROCm is 7.2"),
+        ({"ROCM_VERSION": "6.4.0.0-1-a"}, "ROCM_VERSION 6.4.0.0-1-a, ROCm is 7.2"),
+        ({"GCN_ARCH_NAME": "gfx950:sramecc+:xnack-"}, "GCN_ARCH_NAME gfx950, the GPU is gfx942"),
     ],
 )
 def test_a_file_of_another_torch_rocm_or_gpu_is_stale(changed: dict[str, str], said: str | None) -> None:
     machine = mi300x_host({"torch.version": "2.9.1+rocm7.2", "torch.rocm": "7.2"})
-    assert list(tunableop.stale({**OF_A_WHEEL, **changed}, machine)) == ([said] if said else [])
+    assert list(stale({**OF_A_WHEEL, **changed}, Situation({}, machine))) == ([said] if said else [])
+    assert not list(stale({**OF_A_WHEEL, **changed}, Situation({})))
 
 
 def by_torch(variable: str, number: str) -> str:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import venv
 from collections.abc import Sequence
 from dataclasses import replace
@@ -93,7 +94,6 @@ class Sometimes:
     """Works in so many of ten runs with `cause`, and in so many without."""
 
     found: tuple[Change, ...] = tuple(("variable", f"V{n}") for n in range(30))
-    left_out: tuple[str, ...] = ()
     begins = as_it_is = ""
     identity, remains = None, ("GOOD's own", "all")
 
@@ -122,7 +122,7 @@ class Sometimes:
         (10, 2, "V21", "it works in 10 of 10 runs with this, and in "),
         (5, 5, "", "too small to search for its cause"),
         (10, 6, "", "too small to search for its cause"),
-        (0, 0, "", "What remains is"),
+        (0, 0, "", "What remains is GOOD's own"),
         (10, 10, "", "nothing to explain"),
     ],
 )
@@ -208,9 +208,8 @@ def test_a_working_directory_that_is_too_large_is_named(
 ) -> None:
     monkeypatch.setattr("doctor.why.scratch._LARGEST", 100)
     (tmp_path / "file").write_text("x")
-    proof = run(replace(side(environments[0]), folder=tmp_path), side(environments[0]), "pass")
-    assert proof.left_out == ("the working directory (more than 0 MiB)",)
-    assert "Differs and can't be carried over: the working directory" in proof.text(("good", "bad"))
+    proof = run(replace(side(environments[0]), folder=tmp_path), side(environments[0]), "open('file')")
+    assert "the working directory, which is too large to be copied for each run" in proof.note
 
 
 def test_a_command_that_fills_the_disk_is_stopped(
@@ -249,7 +248,7 @@ def test_variables_come_from_a_file(tmp_path: Path) -> None:
 def test_a_command_that_fails_in_good_too_accuses_nothing_of_this_machine(environments: tuple[Path, Path]) -> None:
     proof = run(side(environments[0]), side(environments[1]), "import no_such_module")
     assert proof.minimal == ()
-    assert "and in GOOD too. What remains is COMMAND itself" in proof.note
+    assert "and in GOOD too. What remains, most suspect first: COMMAND itself" in proof.note
 
 
 def test_a_program_that_only_good_has_is_found(tmp_path: Path) -> None:
@@ -374,3 +373,17 @@ def test_ctrl_c_while_a_thread_starts(
     proof = run(side(environments[0]), side(environments[1]), slow, jobs=2)
     assert proof.interrupted
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_limit_of_a_running_process() -> None:
+    """Of a service every limit that is read of a process is carried."""
+    service = ["sh", "-c", "ulimit -Sn 77; exec sleep 60"]
+    with subprocess.Popen(service, env={"PATH": "/usr/bin:/bin"}) as running:
+        while Path(f"/proc/{running.pid}/comm").read_text() != "sleep\n":
+            time.sleep(0.01)
+        good, bad = local("this", None), local(f"pid:{running.pid}", None)
+        running.kill()
+    folder = bad.folder
+    good = replace(good, environment=bad.environment, prefix=None, packages={}, folder=folder)
+    proof = prove(good, bad, ["sh", "-c", "test $(ulimit -n) -gt 77"], Limits(), lambda _line: None)
+    assert proof.minimal == (("limit", "nofile"),)

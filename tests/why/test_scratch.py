@@ -12,7 +12,7 @@ import pytest
 
 from doctor.errors import InputError
 from doctor.why.local import Local, local
-from doctor.why.scratch import Scratch, changes, left_out
+from doctor.why.scratch import Scratch, changes
 
 LARGE = b"x" * (2 << 20)
 
@@ -134,12 +134,34 @@ def test_where_the_environment_lies_is_no_difference_of_a_package(tmp_path: Path
     assert changes(side(tmp_path / "good"), side(tmp_path / "bad")) == ()
 
 
-def test_a_package_without_a_list_of_its_files_is_named_and_not_carried(tmp_path: Path) -> None:
-    for name, version in (("good", "1"), ("bad", "2")):
-        install(environment(tmp_path / name), "debian", version, {"debian.py": b""}, record=False)
+def test_files_that_no_package_lists_or_somebody_edited_are_carried_one_by_one(tmp_path: Path) -> None:
+    sites = [environment(tmp_path / name) for name in ("good", "bad")]
+    for site, version in zip(sites, ("1", "2"), strict=True):
+        install(site, "debian", "1", {"debian.py": version.encode(), "same.py": b""}, record=False)
+        install(site, "part", "1", {"part.py": b"print()\n", "other.py": b""})
+        (site / "where.pth").write_text(f"{tmp_path}/{['good', 'bad'][int(version) - 1]}/src\n")
+    (sites[1] / "part.py").write_bytes(b"half of an edit")
+    (sites[1] / "sitecustomize.py").write_bytes(b"raise OSError\n")
     sides = side(tmp_path / "good"), side(tmp_path / "bad")
-    assert changes(*sides) == ()
-    assert left_out(*sides) == ("debian (nothing lists its files)",)
+    names = ["debian.py", "part.py", "sitecustomize.py"]
+    assert [(kind, Path(path).name) for kind, path in changes(*sides)] == [("file", name) for name in names]
+    scratch = Scratch(*sides, tmp_path / "scratch")
+    scratch.carry(changes(*sides)[1:])
+    copy = next((scratch.folder / "environment").glob("lib/python3.*/site-packages"))
+    assert (copy / "part.py").read_bytes() == b"print()\n"
+    assert (copy / "debian.py").read_bytes() == b"2"
+    assert not (copy / "sitecustomize.py").exists()
+
+
+def test_no_file_is_carried_through_a_link(tmp_path: Path) -> None:
+    sites = [environment(tmp_path / name) for name in ("good", "bad")]
+    (tmp_path / "users").mkdir()
+    (sites[0] / "data").mkdir()
+    (sites[0] / "data/a.py").write_bytes(b"good")
+    (sites[1] / "data").symlink_to(tmp_path / "users")
+    sides = side(tmp_path / "good"), side(tmp_path / "bad")
+    Scratch(*sides, tmp_path / "scratch").carry([c for c in changes(*sides) if c[1].endswith("a.py")])
+    assert list((tmp_path / "users").iterdir()) == []
 
 
 @pytest.mark.parametrize("path", ["../../../../outside.py", "/outside.py", "a/../../../../../outside.py"])
@@ -191,10 +213,9 @@ def test_a_disk_that_is_too_small_is_named_before_anything_is_copied(
     pair: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda _path: type("Usage", (), {"free": 1 << 20})())
-    monkeypatch.setattr("doctor.why.scratch.shares_blocks", lambda *_: False)
     with pytest.raises(InputError, match="set TMPDIR"):
-        Scratch(side(pair[0]), side(pair[1]), tmp_path / "scratch")
-    assert not any((tmp_path / "scratch").iterdir())
+        Scratch(side(pair[0]), side(pair[1]), tmp_path / "scratch").carry([])
+    assert not any(path.is_file() for path in (tmp_path / "scratch").rglob("*"))
 
 
 def test_a_command_that_names_an_environment_runs_the_copy(pair: tuple[Path, Path], tmp_path: Path) -> None:

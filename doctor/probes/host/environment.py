@@ -53,12 +53,14 @@ def probe(system: System, sheet: FactSheet) -> None:
 
 
 def probe_rest(system: System, sheet: FactSheet) -> None:
-    """The other variables, but for those that are any shell's own: for comparing two live sides. Of what may hold a
-    secret, only that it is set."""
+    """The other variables, but for those that are any shell's own: for comparing two live sides. What may hold a secret
+    is hidden."""
+    from doctor.redaction.tally import MASK
+
     held = system.environ().value or {}
     for name in sorted(held)[:_MOST]:
         if not (wanted(name) or name in OF_THE_SHELL or "]" in name):
-            value = "set" if _SECRET.search(name.upper()) else clean(held[name], _VALUE)
+            value = MASK if _SECRET.search(name.upper()) else clean(held[name], _VALUE)
             sheet.put(f"environment[{name}]", value, f"environment:{name}")
 
 

@@ -13,6 +13,7 @@ from doctor.facts.sheet import FactSheet
 from doctor.parsers.kernel import mountinfo, os_release, proc_modules
 from doctor.parsers.lib.printable import clean
 from doctor.probes.lib import host_runtime
+from doctor.system.asked import LIMIT_FACTS
 from doctor.system.base import Reading, System
 
 READS: tuple[str, ...] = (
@@ -63,7 +64,7 @@ def probe(system: System, sheet: FactSheet) -> None:
     _tuning(system, sheet)
     host_runtime.put(system, sheet)
     limits = system.limits()
-    for fact in ("memlock_bytes", "as_bytes", "nofile", "nproc", "stack_bytes"):
+    for fact in LIMIT_FACTS:
         key = fact.removesuffix("_bytes")
         held = limits.value.get(key) if limits.known and limits.value is not None else None
         if held is None:

@@ -8,6 +8,7 @@ both ends.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -23,6 +24,7 @@ READS: tuple[str, ...] = (
     "derived:package-build:* name",
     "derived:package-modules:* name",
     "derived:library-build:* name",
+    "derived:variable:* name",
 )
 _WHOLE = 32 << 20
 _END = 1 << 20
@@ -30,18 +32,32 @@ _MOST_LIBRARIES = 200
 _MOST_MODULES = 30
 _LIBRARY_S = 4.0
 _LENGTH = 20
+_KEY = os.urandom(32)
+"""Of this run: digests say whether both sides have the same value, and nothing to anybody else."""
 _OF_THE_INSTALLER = frozenset({"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json"})
 
 
-def probe(system: System, sheet: FactSheet, python: str | None = None) -> None:
+def probe_live(system: System, sheet: FactSheet, python: str | None = None) -> None:
+    """Where both sides are looked at now: with digests of the variables' values, some of which are hidden."""
+    probe(system, sheet, python, system.environ().value or {})
+
+
+def probe(system: System, sheet: FactSheet, python: str | None = None, values: Mapping[str, str] = {}) -> None:
     """`python`: the interpreter that the user named."""
     found = FactSheet()
     python_env.probe(system, found, python)
     installs.probe(system, found)
     rows = [*_packages(system, found.get("packages") or ()), *_libraries(system, found)]
+    for name in sorted(values):
+        digest = system.derived("variable", name, partial(_of_value, values[name])).value
+        rows += [{"key": f"variable:{name}", "digest": digest}] if digest else []
     if found.get("packages") is None and not rows:
         return
     sheet.put("builds", rows, "file:/", "RECORD files, and the libraries that the loader takes")
+
+
+def _of_value(value: str) -> str:
+    return hashlib.blake2b(value.encode("utf-8", "surrogateescape"), key=_KEY, digest_size=_LENGTH // 2).hexdigest()
 
 
 def _packages(system: System, packages: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -106,7 +106,6 @@ def shortfall(baseline: Baseline, measured: Measurement) -> bool:
 
 
 def number_of(baseline: Baseline) -> float:
-    """What the baseline says: its floor, else its median."""
     value = baseline.value.floor if baseline.value.floor is not None else baseline.value.p50
     assert value is not None  # a profile without both is refused when it is read
     return value

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.facts import Snapshot
-from doctor.facts.gemm import GemmProof, Measurement
+from doctor.facts.gemm import GemmProof, Measurement, Spread
 from doctor.findings import Action, Evidence, Finding, Remedy, Rule, Scope, Severity, Subject
 from doctor.rules.lib.advice import set_to
 from doctor.rules.lib.arguments import Knowledge, Profile
@@ -75,8 +75,10 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             yield _by_library(*pairs[0], machine, len({plain.shape for plain, _ in pairs if plain.shape}))
     for measured in machine.bench or ():
         timed = measured.what == "gemm linear" or (measured.what == "gemm linear-bias" and measured.device != "cpu")
-        if timed and measured.outcome == "ran" and _excluded(measured):
-            yield _by_time(measured, machine)
+        if timed and measured.outcome == "ran" and (ratio := measured.ratio) and ratio.firm:
+            faster = ratio.high < TOLERATED[0] and not measured.what.endswith("bias")
+            if ratio.low > TOLERATED[1] or faster:
+                yield _by_time(measured, ratio, machine)
 
 
 def _apart(one: GemmProof, other: GemmProof) -> bool:
@@ -95,26 +97,15 @@ def _by_library(plain: GemmProof, other: GemmProof, machine: Snapshot, shapes: i
         evidence=tuple(
             Evidence(
                 text=f"{p.entry}: {p.library} by {p.told_by}: {next(iter((*p.kernels, *p.calls)), '-')[:120]}",
-                source=source,
+                source=machine.source(f"gemm_proofs[{p.key}]"),
             )
             for p in (plain, other)
-            for source in (machine.source(f"gemm_proofs[{p.key}]"),)
-            for first in (next(iter((*p.kernels, *p.calls)), "-"),)
         ),
         remedies=advice(machine),
     )
 
 
-def _excluded(measured: Measurement) -> bool:
-    ratio = measured.ratio
-    if ratio is None or not ratio.firm:
-        return False
-    return ratio.low > TOLERATED[1] or (ratio.high < TOLERATED[0] and not measured.what.endswith("bias"))
-
-
-def _by_time(measured: Measurement, machine: Snapshot) -> Finding:
-    ratio = measured.ratio
-    assert ratio is not None
+def _by_time(measured: Measurement, ratio: Spread, machine: Snapshot) -> Finding:
     ways = ("F.linear", "torch.matmul")
     if measured.what.endswith("bias"):
         ways = ("F.linear with a bias", "torch.matmul plus the bias")

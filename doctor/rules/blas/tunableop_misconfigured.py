@@ -4,11 +4,13 @@ from collections.abc import Iterator
 
 from doctor.facts import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject
+from doctor.flags.situation import Situation
+from doctor.flags.tunable import stale as differing
+from doctor.flags.tunable import tunes
 from doctor.rules.lib import run_line
 from doctor.rules.lib.advice import looks, set_to
 from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.flags_read import evaluated
-from doctor.versions import Dotted
 
 RULE = Rule(
     id="tunableop-misconfigured",
@@ -65,12 +67,11 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     env = machine.environment or {}
-    stale = _stale(machine)
-    on = env.get("PYTORCH_TUNABLEOP_ENABLED") == "1"
-    tunes = on and env.get("PYTORCH_TUNABLEOP_TUNING", "1") != "0"
-    if not stale and not tunes:
+    stale = "; ".join(differing(machine.torch.tunableop_validators or {}, Situation({}, machine)))
+    if not stale and not tunes(env):
         return
-    why = stale or "tunes while the program runs: PYTORCH_TUNABLEOP_TUNING is 1 unless it is set to 0"
+    tuning = "tunes while the program runs: PYTORCH_TUNABLEOP_TUNING is 1 unless it is set to 0"
+    why = f"ignores results of another stack: {stale}" if stale else tuning
     yield Finding(
         summary=f"TunableOp {why}.",
         severity=Severity.WARNING if stale else Severity.INFO,
@@ -83,13 +84,3 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         ),
         remedies=_for_stale(machine) if stale else advice(machine, kb),
     )
-
-
-def _stale(machine: Snapshot) -> str | None:
-    """torch takes no results whose validators differ from the stack at hand."""
-    made = machine.torch.tunableop_validators or {}
-    for name, fact in (("PT_VERSION", "torch.version"), ("ROCM_VERSION", "torch.rocm")):
-        there = made.get(name)
-        if there and (here := machine.get(fact)) and Dotted(there).series() != Dotted(here).series():
-            return f"ignores results of {name} {there[:20]}, because {here[:20]} is installed"
-    return None
