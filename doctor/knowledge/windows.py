@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from doctor.knowledge.gpu_code import way
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -20,16 +21,6 @@ if TYPE_CHECKING:
 
 Verdict = Literal["yes", "no", "unknown"]
 UNKNOWN_HERE = "not in the knowledge base"
-
-GENERIC = {
-    "gfx9-generic": (900, 902, 904, 906, 909),
-    "gfx9-4-generic": (940, 941, 942, 950),
-    "gfx10-1-generic": (1010, 1011, 1012, 1013),
-    "gfx10-3-generic": (1030, 1031, 1032, 1033, 1034, 1035, 1036),
-    "gfx11-generic": (1100, 1101, 1102, 1103, 1150, 1151, 1152, 1153),
-    "gfx12-generic": (1200, 1201),
-}
-"""What LLVM's generic AMDGPU targets run on (llvm.org AMDGPUUsage, 2026-08)."""
 
 
 @dataclass(frozen=True)
@@ -123,41 +114,21 @@ _LATER_THAN_CUDA = ("8.7", "8.8", "10.1", "11.0", "12.1")
 
 
 def code_runs(kb: Knowledge, arch: str | None, built: Sequence[str], cuda: str | None = None) -> Answer:
-    """Whether code for the architectures `built` runs on a GPU, by torch's own table (NVIDIA) or by name (AMD)."""
-    listed = ", ".join(built) or "nothing"
-    if (arch or "").startswith("gfx"):
-        mine = (arch or "").split(":")[0]
-        number = int(mine[3:]) if mine[3:].isdigit() else -1
-        good = any(b.split(":")[0] == mine or number in GENERIC.get(b, ()) for b in built)
-        return Answer("yes" if good else "no", f"it is built for {listed}; the GPU is {mine}")
-    device = sm_number(arch)
-    if device is None:
+    """Whether code for the architectures `built`, made by a CUDA toolkit, runs on a GPU."""
+    found, rule = way(kb, arch or "", built, cuda=cuda), kb.code_to_device(80)
+    listed, mine = ", ".join(built) or "nothing", (arch or "").partition(":")[0]
+    if found.kind == "unknown":
         return Answer("unknown", f"GPU {arch} is {UNKNOWN_HERE}")
-    undecided = False
-    for code in built:
-        made_for = sm_number(code.removesuffix("+PTX"))
-        if made_for is None:
-            continue
-        rule = kb.code_to_device(made_for)
-        if made_for == device:
-            return _said("yes", f"it has code for {code}", rule)
-        if rule is None:  # torch's table does not speak of old code; code of another major runs nowhere else anyway
-            undecided = undecided or made_for // 10 == device // 10
-        elif _serves(rule.device_sm_only, rule.device_sm_from, rule.device_sm_to, device) and not _excluded(
-            rule.exclude, rule.no_exclude_from_cuda, device, cuda
-        ):
-            return _said("yes", f"code for {code} runs on sm_{device}", rule)
-    if undecided:
-        return Answer("unknown", f"it is built for {listed}; whether that runs on sm_{device} is {UNKNOWN_HERE}")
-    return _said("no", f"it is built for {listed}; none of it runs on sm_{device}", kb.code_to_device(80))
-
-
-def _serves(only: Sequence[int], first: int | None, last: int | None, device: int) -> bool:
-    return device in only if only else (first or 0) <= device <= (last or 0)
-
-
-def _excluded(excluded: Sequence[int], freed_from: str | None, device: int, cuda: str | None) -> bool:
-    return device in excluded and not (freed_from and cuda and Dotted(cuda) >= freed_from)
+    if mine.startswith("gfx"):
+        return Answer("yes" if found.runs else "no", f"it is built for {listed}; the GPU is {mine}")
+    if not found.runs:
+        return _said("no", f"it is built for {listed}; none of it runs on {mine}", rule)
+    text = (
+        f"it has PTX that the driver compiles for {mine}"
+        if found.kind == "ptx"
+        else f"code for {found.code} runs on {mine}"
+    )
+    return _said("yes", f"it has code for {mine}" if found.kind == "own" else text, rule)
 
 
 def rocm_lists_gpu(kb: Knowledge, rocm: str | None, gfx: str | None) -> Answer:
