@@ -22,7 +22,7 @@ class Resolution:
 
     state: Literal["resolved", "not-tried", "refused"]
     by: str = ""
-    """`uv 0.13.9`"""
+    """`uv 0.13.9`; empty where no resolver answered."""
     source: str = ""
     """The indexes that were asked."""
     as_of: str = ""
