@@ -98,8 +98,8 @@ class PackageWay(Entry):
     """Further indexes, with `{version}`; `{torch}` stands for the one that torch's build comes from."""
     options: tuple[str, ...] = ()
     """Further options of pip and uv."""
-    kernels: bool = False
-    """Its GPU code comes from its wheel alone: what the wheel has no code for does not run."""
+    code: str | None = None
+    """The package whose wheel alone has its GPU code: what that wheel has no code for does not run."""
     image: str | None = None
     needs: str | None = None
     """What must be there before the command works."""
@@ -128,6 +128,7 @@ class WheelContent(Entry):
     id: str
     package: str
     version: str
+    machine: str = "x86_64"
     file: str
     sha256: str
     objects: int

@@ -45,15 +45,17 @@ def sm_number(arch: str | None) -> int | None:
     return int(found[1]) * 10 + int(found[2]) if found else None
 
 
-def driver_serves_cuda(kb: Knowledge, driver: str | None, cuda: str | None) -> Answer:
-    """Whether an NVIDIA driver serves programs built with a CUDA version (minor-version compatibility)."""
+def driver_serves_cuda(kb: Knowledge, driver: str | None, cuda: str | None, arch: str | None = None) -> Answer:
+    """Whether an NVIDIA driver serves programs built with a CUDA version (minor-version compatibility). Of a Jetson
+    the branch counts: the driver of JetPack 7 calls itself 580.00 and serves CUDA 13."""
     floor = kb.cuda_floor(cuda)
     if not floor:
         return Answer("unknown", f"the lowest driver for CUDA {cuda} is {UNKNOWN_HERE}")
     need = f"CUDA {cuda} needs driver >= {floor.driver}"
     if not Dotted(driver or "").numbers:
         return Answer("unknown", f"{need}; the driver is not known", floor.source)
-    verdict: Verdict = "yes" if Dotted(driver or "").reaches(floor.driver) else "no"
+    lowest = str(Dotted(floor.driver).major) if arch in ("sm_87", "sm_110") else floor.driver
+    verdict: Verdict = "yes" if Dotted(driver or "").reaches(lowest) else "no"
     return Answer(verdict, f"{need}; {driver} is loaded", floor.source)
 
 
@@ -77,9 +79,13 @@ def driver_knows_gpu(kb: Knowledge, driver: str | None, arch: str | None) -> Ans
 
 
 def cuda_has_gpu(kb: Knowledge, cuda: str | None, arch: str | None) -> Answer:
-    """`no` where a CUDA toolkit came after the last one for a GPU's architecture."""
+    """`no` where a CUDA toolkit came after the last one for a GPU's architecture, or is of a major before the first one
+    for an integrated GPU: its driver compiles no older code."""
     capability = kb.compute_capability(_cc(arch))
-    last = capability.last_cuda if capability else None
+    last, first = (capability.last_cuda, capability.first_cuda) if capability else (None, None)
+    if capability and capability.cc in _LATER_THAN_CUDA and first and cuda and Dotted(cuda).major < Dotted(first).major:
+        text = f"it is built for CUDA {cuda}; the first CUDA that supports {arch} is {first}"
+        return _said("no", text, capability)
     if not last or not cuda:
         return Answer("unknown", f"the last CUDA for {arch} is {UNKNOWN_HERE}")
     verdict: Verdict = "no" if Dotted(cuda) > last else "yes"
@@ -183,10 +189,19 @@ def kmd_serves_rocm(kb: Knowledge, driver: str | None, rocm: str | None) -> Answ
 
 
 def amdgpu_drives_gpu(kb: Knowledge, driver: str | None, gfx: str | None) -> Answer:
-    """Whether a release of the amdgpu driver drives a GPU: `no` before the release whose notes add it."""
+    """Whether a release of the amdgpu driver drives a GPU: `no` before the release whose notes add it; unknown before
+    the ROCm that first lists a GPU of its generation."""
     mine, version = (gfx or "").partition(":")[0], Dotted(driver or "")
     first = next((d for d in kb.amdgpu_drivers() if mine in d.adds), None)
-    if first is None or not version.numbers:
+    if not version.numbers:
+        return Answer("unknown", f"the first amdgpu release for {mine} is {UNKNOWN_HERE}")
+    if first is None:  # those of gfx9 (Vega, CDNA 1 to 3) have nothing but the name in common
+        alike = mine if mine.startswith("gfx9") else mine[:-2]
+        listing = [r for r in kb.rocm_releases() if any(g.startswith(alike) for g in r.gfx_targets or ())]
+        oldest = driver_of_rocm(kb, listing[0].version) if listing else None
+        if oldest and version < Dotted(oldest):
+            text = f"AMD lists {mine} or its like from amdgpu {oldest} on; whether {driver} drives it is {UNKNOWN_HERE}"
+            return _said("unknown", text, listing[0])
         return Answer("unknown", f"the first amdgpu release for {mine} is {UNKNOWN_HERE}")
     reached = version.reaches(Dotted(first.version))
     return _said("yes" if reached else "no", f"{mine} needs amdgpu >= {first.version}; {driver} is loaded", first)

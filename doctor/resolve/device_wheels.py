@@ -11,7 +11,7 @@ from doctor.knowledge import Knowledge
 from doctor.knowledge.frameworks import DeviceWheels
 from doctor.knowledge.windows import UNKNOWN_HERE, Answer, kmd_serves_rocm
 from doctor.resolve.command import Tool, start
-from doctor.resolve.machine import unknowns
+from doctor.resolve.machine import judge
 from doctor.resolve.model import IN_TREE, Pick, Reason, Solution, Status, Target, worst
 from doctor.resolve.packages import FAMILY
 
@@ -48,7 +48,7 @@ def stack(kb: Knowledge, target: Target, wanted: Sequence[Requirement], tool: To
         for name, wish in zip(names, wishes, strict=True)
     )
     command = (*start(target, tool), *wishes, "--index-url", found.index)
-    reasons += unknowns(kb, target)
+    reasons += judge(kb, target)
     status: Status = "solved" if worst(reasons) == "yes" else "unknown"
     return Solution(status, target, tuple(map(str, wanted)), picks=picks, commands=(command,), reasons=reasons)
 

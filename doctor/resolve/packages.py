@@ -161,6 +161,8 @@ def _tried(
         options=way.options,
         needs=_needs(kb, target, release, way, build),
         note=way.note,
+        cuda=way.cuda or contents.cuda(kb, release, way, target.machine),
+        rocm=way.rocm,
         compiled=way.kind == "source" or release.wheels is not None,
         family=tuple(
             f"{name}{'' if pin == '*' else pin}"
@@ -223,7 +225,7 @@ _JETSON = ("sm_53", "sm_62", "sm_72", "sm_87")
 
 def _driver(kb: Knowledge, target: Target, way: PackageWay) -> Iterator[Reason]:
     if way.cuda and target.driver and target.vendor == "nvidia":
-        yield Reason.of("driver", windows.driver_serves_cuda(kb, target.driver, way.cuda))
+        yield Reason.of("driver", windows.driver_serves_cuda(kb, target.driver, way.cuda, target.arch))
     if way.driver and target.driver and target.vendor == "nvidia" and Dotted(target.driver) < way.driver:
         yield because("driver", "no", f"it needs driver {way.driver} or newer; {target.driver} is loaded", way)
     if way.local_rocm and target.rocm and Dotted(target.rocm).series() not in way.rocm:
@@ -242,7 +244,7 @@ def image_fits(kb: Knowledge, target: Target, way: PackageWay) -> bool:
 
 def _needs(kb: Knowledge, target: Target, release: PackageRelease, way: PackageWay, build: Build | None) -> str | None:
     if release.package != "flash-attn" or not build or not build.cuda:
-        return way.needs or (contents.lacking(kb, release) if build is None else None)
+        return way.needs or (contents.lacking(kb, release, way, target.machine) if build is None else None)
     major, torch = build.cuda.split(".")[0], Dotted(build.version).series()
     compiler = f"a CUDA {major} toolkit with nvcc"
     made = next((b for b in kb.flash_attn_builds() if b.version == release.version), None)

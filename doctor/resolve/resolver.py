@@ -174,7 +174,8 @@ def verdict(question: Question, ran: Reading[Output], by: str, day: str) -> Reso
         named = [url for url in question.indexes if url in stderr_text or _host(url) in stderr_text]
         return Resolution("not-tried", "", where, day, f"{named[0] if named else 'the index'} can't be reached")
     if "No solution found" in stderr_text and (source := _NO_WHEEL.search(stderr_text)):
-        text = f"{source[1]}{source[2]} has no wheel for {question.words}: it is built from source, which no resolver checks"
+        name = f"{source[1]}{source[2] or ''}"
+        text = f"{name} has no wheel for {question.words}: it is built from source, which no resolver checks"
         return Resolution("not-tried", by, where, day, text)
     if "No solution found" in stderr_text and not question.is_exact:
         text = f"uv refuses it for {question.platform}, and resolves for no glibc {question.glibc}"

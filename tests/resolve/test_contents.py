@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doctor.knowledge import Knowledge
 from doctor.knowledge.frameworks import PackageRelease, PackageWay
-from doctor.resolve import Solution, described, solve
+from doctor.resolve import Solution, described, explain, solve
 from doctor.resolve.contents import judge, majors, missing_extra
 from doctor.resolve.model import Build
 
@@ -19,7 +19,8 @@ def asked(packages: str, **machine: str) -> Solution:
 def said(package: str, version: str, build: Build | None = None, **machine: str) -> list[tuple[str, str]]:
     """(verdict, text) of what the wheel of one release says."""
     release = PackageRelease(package=package, version=version, source="x", as_of="2026-11-23")
-    way = PackageWay(id=package, package=package, kernels=True, source="x", as_of="2026-11-23")
+    builds = (build.tag,) if build else ()
+    way = PackageWay(id=package, package=package, code=package, builds=builds, source="x", as_of="2026-11-23")
     return [(r.verdict, r.text) for r in judge(KB, described(KB, **machine), release, way, build)]
 
 
@@ -55,18 +56,19 @@ def test_a_library_for_each_cuda_must_have_torch_s() -> None:
 
 
 def test_what_is_opened_while_it_runs_counts_too() -> None:
-    held = KB.wheel_content("ctranslate2", "4.8.5")
-    assert held
+    held = next(c for c in KB.wheel_contents("ctranslate2", "x86_64") if c.version == "4.8.5")
     assert (held.needed, majors(held)) == ((), {12})
     found = asked("ctranslate2", **{**H100, "driver": "450.80.02"})
     assert found.status == "impossible"
-    assert "CUDA 12.0 needs driver >= 525.60.13; 450.80.02 is loaded" in found.refusals()[0].text
+    assert "CUDA 12.0 needs driver >= 525.60.13; 450.80.02 is loaded" in explain(found)
     assert asked("ctranslate2", **H100).status == "solved"
 
 
 def test_a_patch_that_was_not_read_is_judged_by_one_of_its_series() -> None:
     assert said("ctranslate2", "4.8.1", None, **H100) == said("ctranslate2", "4.8.5", None, **H100)
-    assert said("ctranslate2", "9.9.9", None, **H100) == [("unknown", "the libraries of its wheel were not read")]
+    assert said("ctranslate2", "9.9.9", None, **H100) == [
+        ("unknown", "the libraries of its wheel on x86_64 were not read")
+    ]
 
 
 def test_a_package_of_the_stable_abi_goes_with_every_later_torch() -> None:
