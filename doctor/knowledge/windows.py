@@ -158,8 +158,11 @@ def driver_of_rocm(kb: Knowledge, rocm: str | None) -> str | None:
     return str(rocm) if wanted.major is not None and wanted.major < 7 else None
 
 
-def kmd_serves_rocm(kb: Knowledge, driver: str | None, rocm: str | None) -> Answer:
-    """Whether AMD lists an amdgpu driver (`6.4.1`, `30.10`) with a user-space ROCm."""
+_INSTINCT = ("gfx908", "gfx90a", "gfx940", "gfx941", "gfx942", "gfx950", "gfx1250")
+
+
+def kmd_serves_rocm(kb: Knowledge, driver: str | None, rocm: str | None, gfx: str | None = None) -> Answer:
+    """Whether AMD lists an amdgpu driver (`6.4.1`, `30.10`) with a user-space ROCm, on Instinct or Radeon."""
     version, wanted = Dotted(driver or ""), Dotted(rocm or "")
     if not version.numbers or not wanted.numbers:
         return Answer("unknown", "the amdgpu driver's release is not known")
@@ -170,8 +173,11 @@ def kmd_serves_rocm(kb: Knowledge, driver: str | None, rocm: str | None) -> Answ
     named = f"ROCm {back.rocm if back else rocm}" + (
         f" (of {rocm}'s series)" if back and back.rocm.count(".") == 2 and not _same(wanted, back.rocm) else ""
     )
-    if back and back.radeon and _listed(version, back.kmd) and not _listed(version, back.radeon):
+    is_instinct = (gfx or "").partition(":")[0] in _INSTINCT
+    if back and back.radeon and _listed(version, back.kmd) and not _listed(version, back.radeon) and not is_instinct:
         lists = f"for amdgpu {ranged(back.kmd)} on Instinct, {ranged(back.radeon)} on Radeon"
+        if gfx:
+            return _said("no", f"AMD lists {named} {lists}; {driver} is loaded", back)
         return _said("unknown", f"AMD lists {named} {lists}; whether {driver} supports it depends on the GPU", back)
     if back and _listed(version, back.kmd):
         return _said("yes", f"AMD lists {named} for amdgpu {ranged(back.kmd)}", back)

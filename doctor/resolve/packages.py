@@ -11,7 +11,7 @@ from packaging.version import Version
 from doctor.knowledge import Knowledge, windows
 from doctor.knowledge.frameworks import PackageRelease, PackageWay
 from doctor.knowledge.windows import UNKNOWN_HERE, Answer
-from doctor.resolve import contents, torch_builds, wheels
+from doctor.resolve import contents, machine, torch_builds, wheels
 from doctor.resolve.model import IN_TREE, Build, Pick, Reason, Target
 from doctor.resolve.wheels import because
 from doctor.versions import Dotted
@@ -42,9 +42,9 @@ def is_known(kb: Knowledge, name: str, version: str) -> bool:
 
 
 def for_vendor(kb: Knowledge, target: Target, named: tuple[str, ...]) -> bool:
-    """Whether a way to have one of the packages, a container image too, is known for the vendor's GPUs."""
+    """Whether a way to install one of the packages is known for the vendor's GPUs."""
     ways = [way for name in named for way in kb.package_ways(name)]
-    mine = any(way.vendor in ("any", target.vendor) for way in ways)
+    mine = any(way.vendor in ("any", target.vendor) and way.kind != "image" for way in ways)
     return mine or not ways or target.vendor is None or "torch" in named
 
 
@@ -238,7 +238,7 @@ def _driver(kb: Knowledge, target: Target, way: PackageWay) -> Iterator[Reason]:
 
 def image_fits(kb: Knowledge, target: Target, way: PackageWay) -> bool:
     """Whether nothing known speaks against a container image on this GPU and driver."""
-    reasons = (*_gpu(kb, target, way, None), *_driver(kb, target, way))
+    reasons = (*machine.judge(kb, target), *_gpu(kb, target, way, None), *_driver(kb, target, way))
     return way.vendor == target.vendor and all(r.verdict != "no" for r in reasons)
 
 

@@ -58,15 +58,21 @@ def solve(kb: Knowledge, target: Target, asked: Sequence[str], tool: Tool = "pip
     wanted = wishes(asked)
     strange = _strange(kb, target, wanted)
     if strange:
-        return Solution("unknown", target, tuple(asked), reasons=strange, knowledge=_release())
+        image = _image(kb, target, wanted)
+        return replace(
+            Solution("unknown", target, tuple(asked), reasons=strange, knowledge=_release()),
+            nearest=image,
+            differs="a container image instead" if image else "",
+        )
     tries: list[Solution] = []
     found = _search(kb, target, wanted, tool, tries)
     if found.status == "solved":
         return replace(found, passed_over=tuple(newer(kb, target, wanted, found, tries)))
+    own = device_wheels.stack(kb, target, wanted, tool)
+    if own and (own.status == "solved" or not any(_has_code(tried) for tried in tries)):
+        return replace(own, knowledge=_release())
     if found.status == "unknown" and found.commands:
         return found
-    if not any(_has_code(tried) for tried in tries) and (own := device_wheels.stack(kb, target, wanted, tool)):
-        return replace(own, knowledge=_release())
     # Advice to change a machine that is not wholly known would be a guess.
     changes = () if machine.unknowns(kb, target) else tuple(_changes(kb, tries, wanted, tool))
     nearest, differs = _nearest(kb, target, wanted, tool)
@@ -120,8 +126,9 @@ def _strange(kb: Knowledge, target: Target, wanted: Sequence[Requirement]) -> tu
 def _counterpart(kb: Knowledge, target: Target, wish: Requirement) -> str:
     """`; onnxruntime-migraphx is` of a package that has another name for this vendor's GPUs."""
     others = [name for names in ALIASES.values() if wish.name in names for name in names]
-    mine = [name for name in others if any(way.vendor == target.vendor for way in kb.package_ways(name))]
-    return f"; {mine[0]} is the package for them" if mine else ""
+    ways = (way for name in others for way in kb.package_ways(name) if way.kind != "image")
+    mine = next((way.package for way in ways if way.vendor == target.vendor), None)
+    return f"; {mine} is the package for them" if mine else ""
 
 
 def _is_wanted(version: str, wanted: SpecifierSet) -> bool:

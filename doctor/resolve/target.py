@@ -48,10 +48,11 @@ def described(
     if name.startswith(_NOT_LINUX):
         raise InputError(f"--os {os}: only wheels for Linux are known")
     own = "aarch64" if comes_with_arm(arch, gpu) else "x86_64"
+    vendor = _vendor(gpu, vendor, driver, rocm)
     return Target(
-        vendor=_vendor(gpu, vendor, driver, rocm),  # type: ignore[arg-type]
+        vendor=vendor,  # type: ignore[arg-type]
         arch=arch,
-        driver=driver,
+        driver=(amdgpu_release(kb, driver) if vendor == "amd" else None) or driver,
         rocm=rocm,
         python=python,
         os=name or None,

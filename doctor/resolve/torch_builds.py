@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from doctor.knowledge import Knowledge, TorchBuild, windows
+from doctor.knowledge.gfx_support import lacks_rocblas
 from doctor.knowledge.store import kept
 from doctor.knowledge.windows import UNKNOWN_HERE, Answer
 from doctor.resolve.model import IN_TREE, Build, Reason, Target
 from doctor.versions import Dotted
 
-_NO_TENSILE_FROM = "6.4"
-_NO_TENSILE = ("gfx900", "gfx906")
 _BEFORE_ORIN = ("sm_53", "sm_62", "sm_72")
 """Jetson Nano, TX2 and Xavier end with JetPack 4 and 5, whose CUDA is their own (NVIDIA's JetPack archive, 2026-08)."""
 
@@ -103,12 +102,12 @@ def _gpu(kb: Knowledge, target: Target, build: Build) -> Iterator[Reason]:
     if not answer.source and (release := kb.torch_build(build.version)):
         answer = replace(answer, source=release.source, as_of=release.as_of)
     yield Reason.of("gpu", answer, build.words)
-    if target.arch.split(":")[0] in _NO_TENSILE and build.rocm and Dotted(build.rocm) >= _NO_TENSILE_FROM:
+    if build.rocm and lacks_rocblas(target.arch, build.rocm):
         note = kb.rocm_torch_note("gfx900-906")
         yield Reason(
             "gpu",
             "no",
-            f"{build.words}: rocBLAS of ROCm {_NO_TENSILE_FROM} and newer has no kernels for {target.arch}",
+            f"{build.words}: rocBLAS of ROCm 6.4 and newer has no kernels for {target.arch}",
             note.source if note else "",
             note.as_of if note else "",
         )
@@ -171,6 +170,6 @@ def amdgpu_serves(kb: Knowledge, target: Target, rocm: str, about: str = "") -> 
     driver = target.driver or windows.driver_of_rocm(kb, target.rocm)
     if not target.driver and Dotted(target.rocm or "").series() == Dotted(rocm).series():
         return Reason.of("driver", Answer("yes", f"ROCm {target.rocm} is installed"), about)
-    answer = windows.kmd_serves_rocm(kb, driver, rocm)
+    answer = windows.kmd_serves_rocm(kb, driver, rocm, target.arch)
     taken = "" if target.driver else f" (the driver is taken to be that of ROCm {target.rocm})"
     return Reason.of("driver", replace(answer, reason=answer.reason + taken), about)

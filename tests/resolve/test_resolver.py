@@ -8,7 +8,7 @@ from doctor.facts.origin import State
 from doctor.knowledge import Knowledge
 from doctor.knowledge.frameworks import RecordedResolution
 from doctor.knowledge.store import table
-from doctor.resolve import Resolution, described, explain, settle, solve
+from doctor.resolve import Resolution, described, explain, gate, settle, solve
 from doctor.resolve.records import recorded
 from doctor.resolve.resolver import Asked, Question, absent, argv, question, verdict
 from doctor.system.base import Output, Reading
@@ -124,13 +124,15 @@ def test_a_release_that_the_resolver_refuses_is_passed_over() -> None:
     assert found.passed_over[0].startswith("vllm 0.33.0: refused by uv 0.13.9")
 
 
-def test_a_recorded_refusal_does_not_overrule_what_uv_says_today() -> None:
+def test_a_recorded_refusal_does_not_overrule_what_uv_says_today(monkeypatch: pytest.MonkeyPatch) -> None:
     """vllm 0.33.0 was refused while an index lacked certifi; beside a source package the rest resolves today."""
-    asked, target = ["vllm", "flash-attn"], described(KB, **H100)
+    old = Resolution("refused", "uv 0.13.9", "the index", "2026-11-23", "Because vllm==0.33.0", recorded=True)
+    monkeypatch.setattr(gate, "recorded", lambda _, about: old if "vllm==0.33.0" in about.requirements else None)
 
     def today(about: Question) -> Resolution:
-        return said(0, "vllm==0.33.0 \\\n", asked=about)
+        return said(0, "vllm==0.33.0\n", asked=about)
 
+    asked, target = ["vllm", "flash-attn"], described(KB, **H100)
     versions = [settle(KB, target, asked, ask=ask).picks[0].version for ask in (today, absent("--offline"))]
     assert versions == ["0.33.0", "0.32.0"]
 
