@@ -141,9 +141,6 @@ class RangeTables:
                 return row  # type: ignore[no-any-return]
         return None
 
-    def rocm_torch_note(self, name: str) -> amd.Fact | None:
-        return self._entry(amd.Fact, "rocm_torch_notes", name)
-
     def flash_attn_builds(self) -> tuple[frameworks.FlashAttnBuild, ...]:
         """For what each release of flash-attn has binaries, the oldest first."""
         return _all("flash_attn_prebuilt")

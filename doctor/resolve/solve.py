@@ -67,7 +67,8 @@ def solve(kb: Knowledge, target: Target, asked: Sequence[str], tool: Tool = "pip
     tries: list[Solution] = []
     found = _search(kb, target, wanted, tool, tries)
     if found.status == "solved":
-        return replace(found, passed_over=tuple(newer(kb, target, wanted, found, tries)))
+        passed = newer(kb, wanted, found, lambda wishes: _search(kb, target, wishes, tool))
+        return replace(found, passed_over=tuple(passed))
     own = device_wheels.stack(kb, target, wanted, tool)
     if own and (own.status == "solved" or not any(_has_code(tried) for tried in tries)):
         return replace(own, knowledge=_release())

@@ -103,14 +103,8 @@ def _gpu(kb: Knowledge, target: Target, build: Build) -> Iterator[Reason]:
         answer = replace(answer, source=release.source, as_of=release.as_of)
     yield Reason.of("gpu", answer, build.words)
     if build.rocm and lacks_rocblas(target.arch, build.rocm):
-        note = kb.rocm_torch_note("gfx900-906")
-        yield Reason(
-            "gpu",
-            "no",
-            f"{build.words}: rocBLAS of ROCm 6.4 and newer has no kernels for {target.arch}",
-            note.source if note else "",
-            note.as_of if note else "",
-        )
+        text = f"{build.words}: rocBLAS of ROCm 6.4 and newer has no kernels for {target.arch}"
+        yield Reason("gpu", "no", text, "github.com/pytorch/pytorch/issues/179865", "2026-04")
 
 
 def _by_neighbours(kb: Knowledge, target: Target, build: Build) -> Answer:
