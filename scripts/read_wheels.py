@@ -30,10 +30,10 @@ from doctor.parsers.elf.blocks import Held
 from doctor.versions import Dotted
 
 PACKAGES = (
-    "bitsandbytes", "ctranslate2", "cupy-cuda12x", "cupy-cuda13x", "deepspeed", "faiss-gpu", "faiss-gpu-cu12",
-    "flash-attn", "jax", "jax-cuda12-plugin", "jax-cuda13-plugin", "jax-rocm7-pjrt", "jax-rocm7-plugin", "jaxlib",
-    "llama-cpp-python", "onnxruntime-gpu", "paddlepaddle-gpu", "sglang", "sglang-kernel", "tensorflow", "torchcodec",
-    "transformer-engine", "triton", "vllm", "xformers",
+    "bitsandbytes", "ctranslate2", "cupy-cuda12x", "cupy-cuda13x", "cupy-rocm-7-0", "deepspeed", "faiss-gpu",
+    "faiss-gpu-cu12", "flash-attn", "jax", "jax-cuda12-plugin", "jax-cuda13-plugin", "jax-rocm7-pjrt",
+    "jax-rocm7-plugin", "jaxlib", "llama-cpp-python", "onnxruntime-gpu", "paddlepaddle-gpu", "sglang", "sglang-kernel",
+    "tensorflow", "torchcodec", "transformer-engine", "triton", "vllm", "xformers",
 )  # fmt: skip
 MACHINES = ("x86_64", "aarch64")
 _TWO_YEARS = 730
