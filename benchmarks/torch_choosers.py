@@ -39,8 +39,8 @@ KB = Knowledge()
 KINDS = (
     "right",
     "no code for the GPU",
-    "driver too old",
-    "does not fit otherwise",
+    "driver does not serve it",
+    "no such wheel",
     "not known",
     "none, though one fits",
 )

@@ -34,7 +34,6 @@ class PackageRelease(Entry):
     extras: dict[str, dict[str, str]] = {}
     wheels: str | None = None
     triton: str | None = None
-    metadata: str | None = None
     sha256: str | None = None
     """Of the wheel whose METADATA was read."""
 
@@ -42,24 +41,16 @@ class PackageRelease(Entry):
 class FlashAttnBuild(Entry):
     """For what a flash-attn release has prebuilt binaries."""
 
-    package: str
     version: str
-    date: str
     prebuilt_torch: tuple[str, ...]
     prebuilt_cuda: tuple[str, ...]
     prebuilt_python: tuple[str, ...]
-    cxx11_abi: tuple[str, ...]
 
 
 class TensorflowBuild(Entry):
-    """With what a TensorFlow release was built and tested."""
+    """The cuDNN that a TensorFlow release was built and tested with."""
 
-    tensorflow: str
-    python: str
-    compiler: str
-    bazel: str
     cudnn: str
-    cuda: str
 
 
 class PackageWay(Entry):

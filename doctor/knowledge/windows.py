@@ -83,7 +83,8 @@ def cuda_has_gpu(kb: Knowledge, cuda: str | None, arch: str | None) -> Answer:
     for an integrated GPU: its driver compiles no older code."""
     capability = kb.compute_capability(_cc(arch))
     last, first = (capability.last_cuda, capability.first_cuda) if capability else (None, None)
-    if capability and capability.cc in _LATER_THAN_CUDA and first and cuda and Dotted(cuda).major < Dotted(first).major:
+    is_older = bool(first and cuda) and Dotted(cuda or "").numbers[:1] < Dotted(first or "").numbers[:1]
+    if capability and capability.cc in _LATER_THAN_CUDA and is_older:
         text = f"it is built for CUDA {cuda}; the first CUDA that supports {arch} is {first}"
         return _said("no", text, capability)
     if not last or not cuda:

@@ -206,6 +206,3 @@ def absent(reason: str) -> Asked:
         return Resolution("not-tried", detail=reason)
 
     return ask
-
-
-__all__ = ["DEFAULT_PYTHON", "Asked", "Question", "Uv", "absent", "argv", "find_uv", "question", "verdict"]

@@ -59,18 +59,16 @@ def solve(kb: Knowledge, target: Target, asked: Sequence[str], tool: Tool = "pip
     strange = _strange(kb, target, wanted)
     if strange:
         image = _image(kb, target, wanted)
-        return replace(
-            Solution("unknown", target, tuple(asked), reasons=strange, knowledge=_release()),
-            nearest=image,
-            differs="a container image instead" if image else "",
-        )
+        unknown = Solution("unknown", target, tuple(asked), reasons=strange, nearest=image, knowledge=_release())
+        return replace(unknown, differs="a container image instead" if image else "")
     tries: list[Solution] = []
     found = _search(kb, target, wanted, tool, tries)
     if found.status == "solved":
         passed = newer(kb, wanted, found, lambda wishes: _search(kb, target, wishes, tool))
         return replace(found, passed_over=tuple(passed))
     own = device_wheels.stack(kb, target, wanted, tool)
-    if own and (own.status == "solved" or not any(_has_code(tried) for tried in tries)):
+    lacks_code = all(any(r.kind == "gpu" for r in tried.refusals()) for tried in tries)
+    if own and (own.status == "solved" or lacks_code):
         return replace(own, knowledge=_release())
     if found.status == "unknown" and found.commands:
         return found
@@ -78,11 +76,6 @@ def solve(kb: Knowledge, target: Target, asked: Sequence[str], tool: Tool = "pip
     changes = () if machine.unknowns(kb, target) else tuple(_changes(kb, tries, wanted, tool))
     nearest, differs = _nearest(kb, target, wanted, tool)
     return replace(found, changes=changes, nearest=nearest, differs=differs)
-
-
-def _has_code(tried: Solution) -> bool:
-    """Whether nothing says that the stack has no code for the GPU."""
-    return not any(r.kind == "gpu" for r in tried.refusals())
 
 
 def explain(solution: Solution) -> str:
@@ -251,7 +244,9 @@ def _changed(
     else:
         return None
     if "driver" in kinds:
-        need = machine.driver_needed(kb, target, got.build, got.picks) or "another driver"
+        first = windows.driver_branches_of(kb, target.arch)[0] if target.vendor == "nvidia" else None
+        least = f"NVIDIA driver >= {first}" if first else "another driver"
+        need = machine.driver_needed(kb, target, got.build, got.picks) or least
         parts.append(f"{need} instead of {tried.target.driver or tried.target.rocm}")
     if "rocm" in kinds:
         need = next(windows.ranged(p.rocm) for p in got.picks if p.rocm)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from doctor.errors import InputError
 from doctor.facts import Snapshot
@@ -13,9 +13,6 @@ from doctor.knowledge.windows import os_name, os_release_matches, sm_number
 from doctor.parsers.lib.printable import clean
 from doctor.resolve.model import IN_TREE, Target
 from doctor.versions import Dotted
-
-if TYPE_CHECKING:
-    pass
 
 _PYTHON = re.compile(r"3\.\d{1,2}t?")
 

@@ -7,6 +7,7 @@ from doctor.knowledge.frameworks import PackageRelease, PackageWay
 from doctor.resolve import Solution, described, explain, solve
 from doctor.resolve.contents import judge, majors, missing_extra
 from doctor.resolve.model import Build
+from tests.each import each
 
 KB = Knowledge()
 H100 = {"gpu": "H100", "driver": "580.95.05", "python": "3.12"}
@@ -86,3 +87,35 @@ def test_an_extra_that_pins_a_release_that_does_not_exist_is_refused() -> None:
 def test_where_wheels_of_one_name_differ_by_cuda_torch_s_index_is_taken() -> None:
     found = asked("torch xformers==0.0.35", **H100)
     assert " ".join(found.commands[0]).endswith("xformers==0.0.35 --index-url https://download.pytorch.org/whl/cu130")
+
+
+@each(
+    "packages, machine, status, version",
+    [
+        ("sglang", {"gpu": "T4"}, "impossible", "0.5.23"),  # sglang-kernel has no code for sm_75
+        ("sglang", {"gpu": "A100"}, "solved", "0.5.23"),
+        (
+            "sglang",
+            {"gpu": "A100", "machine": "aarch64"},
+            "impossible",
+            "0.5.23",
+        ),  # for Arm from sm_90 on
+        ("onnxruntime-gpu", {"gpu": "B200"}, "solved", "1.28.0"),  # later ones have no code for sm_100
+        ("onnxruntime-gpu", {"gpu": "GTX 970"}, "solved", "1.20.2"),
+        ("jax", {"gpu": "sm_110"}, "solved", "0.12.0.1"),
+        ("paddlepaddle-gpu", {"gpu": "H100"}, "impossible", "2.6.2"),
+        ("cupy", {"gpu": "gfx906", "driver": "6.4.1"}, "impossible", "14.2.0"),
+        ("torch==2.14.1 xformers", {"gpu": "GTX 1080"}, "unknown", "0.0.35"),  # the wheel on PyPI has no code for it
+        ("torch==2.14.1 xformers", {"gpu": "A100"}, "solved", "0.0.35"),
+        ("torch xformers", {"gpu": "gfx1100", "driver": "30.10"}, "unknown", "0.0.35"),  # nobody read that index
+    ],
+)
+def test_the_code_of_the_wheel_that_has_it_decides(
+    packages: str, machine: dict[str, str], status: str, version: str
+) -> None:
+    found = asked(packages, **{"driver": "580.95.05", "python": "3.12", **machine})
+    assert (found.status, found.picks[0].version) == (status, version)
+
+
+def test_jax_for_thor_is_the_one_of_cuda_13() -> None:
+    assert "jax[cuda13]" in str(asked("jax", gpu="sm_110", driver="580.00", python="3.12").commands)
