@@ -5,7 +5,7 @@ libraries ask for, their glibc floor and the GPUs that they have code for. READM
 the pieces that are needed are fetched, and nothing is kept but the facts, with the wheel's hash (data/packages.json and
 data/wheel_contents.json).
 
-    scripts/read_wheels.py [--only NAME ...] [--largest MIB]
+    scripts/read_wheels.py [--only NAME ...] [--largest MIB] [--days DAYS]
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ from doctor.parsers.elf.blocks import Held
 from doctor.versions import Dotted
 
 PACKAGES = (
-    "bitsandbytes", "ctranslate2", "cupy-cuda12x", "cupy-cuda13x", "deepspeed", "faiss-gpu", "faiss-gpu-cu12",
-    "flash-attn", "jax", "jax-cuda12-plugin", "jax-cuda13-plugin", "jax-rocm7-pjrt", "jax-rocm7-plugin", "jaxlib",
-    "llama-cpp-python", "onnxruntime-gpu", "paddlepaddle-gpu", "sglang", "sglang-kernel", "tensorflow", "torchcodec",
-    "transformer-engine", "triton", "vllm", "xformers",
+    "bitsandbytes", "ctranslate2", "cupy-cuda12x", "cupy-cuda13x", "cupy-rocm-7-0", "deepspeed", "faiss-gpu",
+    "faiss-gpu-cu12", "flash-attn", "jax", "jax-cuda12-plugin", "jax-cuda13-plugin", "jax-rocm7-pjrt",
+    "jax-rocm7-plugin", "jaxlib", "llama-cpp-python", "onnxruntime-gpu", "paddlepaddle-gpu", "sglang", "sglang-kernel",
+    "tensorflow", "torchcodec", "transformer-engine", "triton", "vllm", "xformers",
 )  # fmt: skip
+MACHINES = ("x86_64", "aarch64")
 _TWO_YEARS = 730
 _FAMILY = ("torch", "torchvision", "torchaudio", "triton")
 _MATTERS = re.compile(
@@ -146,8 +147,10 @@ def content(file: pypi.File, name: str, today: str) -> dict[str, Any]:
                 held = Held(body)
                 asks = elf_dynamic.versions(held, elf.head(held), told, told.needed).wanted
                 floors += [v.removeprefix("GLIBC_") for _, v in asks if re.fullmatch(r"GLIBC_2\.\d+", v)]
+    machine = next(m for m in MACHINES if any(p.endswith(m) for p in file.platforms()))
+    named = f"{name} {file.version} {machine}".removesuffix(f" {MACHINES[0]}")
     entry: dict[str, Any] = {
-        "id": f"{name} {file.version}",
+        "id": named,
         "package": name,
         "version": file.version,
         "file": file.name,
@@ -156,9 +159,11 @@ def content(file: pypi.File, name: str, today: str) -> dict[str, Any]:
         "needed": sorted(needed),
         "opens": sorted(opens - needed),
         "archs": sorted(archs),
-        "source": f"PyPI wheel content {file.name}",
+        "source": f"PyPI wheel content {named}",
         "as_of": today,
     }
+    if machine != MACHINES[0]:
+        entry["machine"] = machine
     if variants:
         entry["variants"] = sorted(variants)
     if floors:
@@ -167,16 +172,15 @@ def content(file: pypi.File, name: str, today: str) -> dict[str, Any]:
 
 
 def newest_patches(listed: list[pypi.File], since: str) -> Iterator[pypi.File]:
-    """Of each minor release its newest patch: the wheel for x86_64, by preference for CPython 3.12."""
-    found: dict[tuple[int, ...], pypi.File] = {}
+    """Of each minor release its newest patch: a wheel for each processor, by preference for CPython 3.12."""
+    found: dict[tuple[str, tuple[int, ...]], pypi.File] = {}
     for version, files in pypi.releases(listed, since):
-        ours = [
-            f for f in files if f.is_wheel and any("manylinux" in p and p.endswith("x86_64") for p in f.platforms())
-        ]
-        if ours:
-            numbers = Version(version).release
-            key = numbers[:3] if numbers[:2] == (0, 0) else numbers[:2]  # xformers 0.0.35 is a release of its own
-            found[key] = min(ours, key=lambda f: ("cp312" not in f.name, f.name))
+        numbers = Version(version).release
+        series = numbers[:3] if numbers[:2] == (0, 0) else numbers[:2]  # xformers 0.0.35 is a release of its own
+        for machine in MACHINES:
+            ours = [f for f in files if any("manylinux" in p and p.endswith(machine) for p in f.platforms())]
+            if ours:
+                found[machine, series] = min(ours, key=lambda f: ("cp312" not in f.name, f.name))
     yield from found.values()
 
 
@@ -185,7 +189,7 @@ def merged(name: str, fresh: dict[str, dict[str, Any]]) -> None:
     path = DATA / f"{name}.json"
     data = json.loads(path.read_text("utf-8")) if path.exists() else {"entries": {}}
     entries = data["entries"] | fresh
-    order = sorted(entries, key=lambda k: (entries[k]["package"], Version(entries[k]["version"])))
+    order = sorted(entries, key=lambda k: (entries[k]["package"], Version(entries[k]["version"]), k))
     lines = [f"{json.dumps(k)}:{json.dumps(entries[k], sort_keys=True, separators=(',', ':'))}" for k in order]
     path.write_text(f'{{"schema":"doctor.{name}/1","entries":{{\n' + ",\n".join(lines) + "\n}}\n", "utf-8")
 
@@ -194,22 +198,25 @@ def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     words.add_argument("--only", nargs="*", default=PACKAGES)
     words.add_argument("--largest", type=int, default=150, help="MiB of a wheel whose libraries are read")
+    words.add_argument("--days", type=int, default=_TWO_YEARS, help="age of the oldest release")
     words.add_argument("--metadata", action="store_true", help="read no libraries")
     given = words.parse_args()
     now = datetime.datetime.now(datetime.timezone.utc).date()
-    today, since = now.isoformat(), (now - datetime.timedelta(days=_TWO_YEARS)).isoformat()
+    today, since = now.isoformat(), (now - datetime.timedelta(days=given.days)).isoformat()
     for name in given.only:
         try:
             listed = pypi.files(name)
             rows = {f"{name} {v}": row(name, v, files, today) for v, files in pypi.releases(listed, since)}
             merged("packages", rows)
             small = [f for f in newest_patches(listed, since) if f.size <= given.largest << 20]
-            read = {} if given.metadata else {f"{name} {f.version}": content(f, name, today) for f in small}
-            merged("wheel_contents", read)
+            read = [] if given.metadata else [content(f, name, today) for f in small]
+            merged("wheel_contents", {entry["id"]: entry for entry in read})
         except OSError as error:
             sys.stderr.write(f"{name}: not read: {error}" + "\n")
             continue
-        large = [f.version for f in newest_patches(listed, since) if f.size > given.largest << 20]
+        large = [
+            f"{f.version} ({f.size >> 20} MiB)" for f in newest_patches(listed, since) if f.size > given.largest << 20
+        ]
         unread = f", too large: {', '.join(large)}" if large else ""
         sys.stdout.write(f"{name}: {len(rows)} releases, libraries of {len(read)}{unread}\n")
     return 0

@@ -31,7 +31,7 @@ REPO = Path(__file__).resolve().parents[1]
 KEPT = DATA / "resolutions.json"
 KB = Knowledge()
 PYTHONS = ("3.10", "3.12", "3.14")
-GPUS = {"nvidia": ("sm_90",), "amd": ("gfx942",)}
+GPUS = {"nvidia": ("sm_61", "sm_90", "sm_120"), "amd": ("gfx942",)}
 
 
 class Recorder:

@@ -93,13 +93,6 @@ class SupportedTorch(Entry):
     python: tuple[str, ...] = ()
 
 
-class Fact(Entry):
-    """A sourced remark."""
-
-    id: str
-    fact: str
-
-
 class OsKernels(Entry):
     """The kernels of a system that ROCm supports."""
 

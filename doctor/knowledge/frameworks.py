@@ -34,7 +34,6 @@ class PackageRelease(Entry):
     extras: dict[str, dict[str, str]] = {}
     wheels: str | None = None
     triton: str | None = None
-    metadata: str | None = None
     sha256: str | None = None
     """Of the wheel whose METADATA was read."""
 
@@ -42,24 +41,16 @@ class PackageRelease(Entry):
 class FlashAttnBuild(Entry):
     """For what a flash-attn release has prebuilt binaries."""
 
-    package: str
     version: str
-    date: str
     prebuilt_torch: tuple[str, ...]
     prebuilt_cuda: tuple[str, ...]
     prebuilt_python: tuple[str, ...]
-    cxx11_abi: tuple[str, ...]
 
 
 class TensorflowBuild(Entry):
-    """With what a TensorFlow release was built and tested."""
+    """The cuDNN that a TensorFlow release was built and tested with."""
 
-    tensorflow: str
-    python: str
-    compiler: str
-    bazel: str
     cudnn: str
-    cuda: str
 
 
 class PackageWay(Entry):
@@ -98,8 +89,8 @@ class PackageWay(Entry):
     """Further indexes, with `{version}`; `{torch}` stands for the one that torch's build comes from."""
     options: tuple[str, ...] = ()
     """Further options of pip and uv."""
-    kernels: bool = False
-    """Its GPU code comes from its wheel alone: what the wheel has no code for does not run."""
+    code: str | None = None
+    """The package whose wheel alone has its GPU code: what that wheel has no code for does not run."""
     image: str | None = None
     needs: str | None = None
     """What must be there before the command works."""
@@ -128,6 +119,7 @@ class WheelContent(Entry):
     id: str
     package: str
     version: str
+    machine: str = "x86_64"
     file: str
     sha256: str
     objects: int

@@ -128,10 +128,15 @@ def wheel_of(kb: Knowledge, gfx: str, release: str | None = None) -> tuple[str, 
     return max(of_release or rows, default=None, key=lambda row: (Dotted(row[0]).numbers, Dotted(row[1][4:]).numbers))
 
 
+def lacks_rocblas(gfx: str, rocm: str) -> bool:
+    """Whether rocBLAS of a ROCm has no kernels for a GPU that torch's own code may run on."""
+    return gfx.partition(":")[0] in ("gfx900", "gfx906") and Dotted(rocm) >= "6.4"
+
+
 def _wheels(kb: Knowledge, gfx: str) -> Iterator[tuple[str, str]]:
     """(release, label) of the wheels on PyTorch's index with code for the target."""
     for version in table("torch_builds"):
         row = kb.torch_build(version)
         for tag, machines in row.archs.items() if row else ():
-            if tag.startswith("rocm") and gfx in machines.get("x86_64", ()):
+            if tag.startswith("rocm") and gfx in machines.get("x86_64", ()) and not lacks_rocblas(gfx, tag[4:]):
                 yield version, tag

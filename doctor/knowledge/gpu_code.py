@@ -12,14 +12,23 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from doctor.knowledge.windows import GENERIC
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
     from doctor.knowledge.catalogue import Knowledge
 
 Kind = Literal["own", "same-major", "generic", "ptx", "ptx-unserved", "none", "unknown"]
-_NAME = re.compile(r"^(?P<kind>sm|compute)_(?P<major>\d{1,2})(?P<minor>\d)(?P<letter>[af]?)$")
+GENERIC = {
+    "gfx9-generic": (900, 902, 904, 906, 909),
+    "gfx9-4-generic": (940, 941, 942, 950),
+    "gfx10-1-generic": (1010, 1011, 1012, 1013),
+    "gfx10-3-generic": (1030, 1031, 1032, 1033, 1034, 1035, 1036),
+    "gfx11-generic": (1100, 1101, 1102, 1103, 1150, 1151, 1152, 1153),
+    "gfx12-generic": (1200, 1201),
+}
+"""What LLVM's generic AMDGPU targets run on (llvm.org AMDGPUUsage, 2026-08)."""
+_NAME = re.compile(r"^(?:(?P<kind>sm|compute)_?)?(?P<major>\d{1,2})\.?(?P<minor>\d)(?P<letter>[af]?)(?P<ptx>\+PTX)?$")
+"""`sm_90a`, `compute_90`; as torch's build options write it: `9.0`, `9.0+PTX`."""
 _DEVICE = re.compile(r"^sm_(\d{1,2})(\d)[af]?$")
 _GFX = re.compile(r"^(?P<name>gfx[0-9a-f]{3,5}|gfx[0-9\-]{1,8}-generic)(?P<features>(?::[a-z]{4,8}[+\-]){0,3})$")
 
@@ -54,11 +63,11 @@ def way(
         return Way("unknown")
     number = int(device[1]) * 10 + int(device[2])
     names = [match for name in built if (match := _NAME.match(name))]
-    cubins = [m for m in names if m["kind"] == "sm" and _cubin_runs(kb, m, number, cuda)]
+    cubins = [m for m in names if m["kind"] != "compute" and _cubin_runs(kb, m, number, cuda)]
     if cubins:
         best = max(cubins, key=lambda m: _number(m))
         return Way("own" if _number(best) == number else "same-major", best[0])
-    ptx = [m for m in names if m["kind"] == "compute" and _ptx_runs(m, number)]
+    ptx = [m for m in names if (m["kind"] == "compute" or m["ptx"]) and _ptx_runs(m, number)]
     if not ptx:
         return Way("none")
     best = max(ptx, key=lambda m: _number(m))
@@ -77,8 +86,8 @@ def _cubin_runs(kb: Knowledge, name: re.Match[str], device: int, cuda: str | Non
     if name["letter"] == "f":
         return number <= device and number // 10 == device // 10
     rule = kb.code_to_device(number)
-    if rule is None:
-        return number == device
+    if rule is None:  # older than torch's table; CUDA's own rule
+        return number <= device and number // 10 == device // 10
     if rule.device_sm_only:
         return device in rule.device_sm_only
     if not (rule.device_sm_from or 0) <= device <= (rule.device_sm_to or 0):

@@ -122,9 +122,9 @@ class RangeTables:
     def device_wheels(self) -> tuple[frameworks.DeviceWheels, ...]:
         return _all("device_wheels")
 
-    def wheel_content(self, package: str, version: str) -> frameworks.WheelContent | None:
-        """What the wheel of a release holds; None for one whose libraries were not read."""
-        return self._entry(frameworks.WheelContent, "wheel_contents", f"{package} {version}")
+    def wheel_contents(self, package: str, machine: str) -> tuple[frameworks.WheelContent, ...]:
+        """What the wheels of a package hold, as far as their libraries were read."""
+        return tuple(c for c in _all("wheel_contents") if (c.package, c.machine) == (package, machine))
 
     def resolution(self, question: str) -> frameworks.RecordedResolution | None:
         """A resolver's recorded answer about a stack (doctor.resolve.resolver.Question.key)."""
@@ -140,9 +140,6 @@ class RangeTables:
                 self._rests("tool_support", row.as_of)
                 return row  # type: ignore[no-any-return]
         return None
-
-    def rocm_torch_note(self, name: str) -> amd.Fact | None:
-        return self._entry(amd.Fact, "rocm_torch_notes", name)
 
     def flash_attn_builds(self) -> tuple[frameworks.FlashAttnBuild, ...]:
         """For what each release of flash-attn has binaries, the oldest first."""

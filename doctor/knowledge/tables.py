@@ -41,7 +41,6 @@ _AMD = _rows(
     ("amdgpu_drivers", "AmdgpuDriver", "Releases of the amdgpu driver"),
     ("amd_known_issues", "AmdIssue", "Known issues on AMD"),
     ("amd_supported_torch", "SupportedTorch", "torch that AMD supports"),
-    ("rocm_torch_notes", "Fact", "Notes on ROCm builds of torch"),
     ("rocm_os_kernels", "OsKernels", "Kernels of each supported OS"),
 )
 _AMD_TYPED = _rows(

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from doctor.knowledge.gpu_code import way
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -20,16 +21,6 @@ if TYPE_CHECKING:
 
 Verdict = Literal["yes", "no", "unknown"]
 UNKNOWN_HERE = "not in the knowledge base"
-
-GENERIC = {
-    "gfx9-generic": (900, 902, 904, 906, 909),
-    "gfx9-4-generic": (940, 941, 942, 950),
-    "gfx10-1-generic": (1010, 1011, 1012, 1013),
-    "gfx10-3-generic": (1030, 1031, 1032, 1033, 1034, 1035, 1036),
-    "gfx11-generic": (1100, 1101, 1102, 1103, 1150, 1151, 1152, 1153),
-    "gfx12-generic": (1200, 1201),
-}
-"""What LLVM's generic AMDGPU targets run on (llvm.org AMDGPUUsage, 2026-08)."""
 
 
 @dataclass(frozen=True)
@@ -54,15 +45,17 @@ def sm_number(arch: str | None) -> int | None:
     return int(found[1]) * 10 + int(found[2]) if found else None
 
 
-def driver_serves_cuda(kb: Knowledge, driver: str | None, cuda: str | None) -> Answer:
-    """Whether an NVIDIA driver serves programs built with a CUDA version (minor-version compatibility)."""
+def driver_serves_cuda(kb: Knowledge, driver: str | None, cuda: str | None, arch: str | None = None) -> Answer:
+    """Whether an NVIDIA driver serves programs built with a CUDA version (minor-version compatibility). Of a Jetson
+    the branch counts: the driver of JetPack 7 calls itself 580.00 and serves CUDA 13."""
     floor = kb.cuda_floor(cuda)
     if not floor:
         return Answer("unknown", f"the lowest driver for CUDA {cuda} is {UNKNOWN_HERE}")
     need = f"CUDA {cuda} needs driver >= {floor.driver}"
     if not Dotted(driver or "").numbers:
         return Answer("unknown", f"{need}; the driver is not known", floor.source)
-    verdict: Verdict = "yes" if Dotted(driver or "").reaches(floor.driver) else "no"
+    lowest = str(Dotted(floor.driver).major) if arch in ("sm_87", "sm_110") else floor.driver
+    verdict: Verdict = "yes" if Dotted(driver or "").reaches(lowest) else "no"
     return Answer(verdict, f"{need}; {driver} is loaded", floor.source)
 
 
@@ -86,9 +79,14 @@ def driver_knows_gpu(kb: Knowledge, driver: str | None, arch: str | None) -> Ans
 
 
 def cuda_has_gpu(kb: Knowledge, cuda: str | None, arch: str | None) -> Answer:
-    """`no` where a CUDA toolkit came after the last one for a GPU's architecture."""
+    """`no` where a CUDA toolkit came after the last one for a GPU's architecture, or is of a major before the first one
+    for an integrated GPU: its driver compiles no older code."""
     capability = kb.compute_capability(_cc(arch))
-    last = capability.last_cuda if capability else None
+    last, first = (capability.last_cuda, capability.first_cuda) if capability else (None, None)
+    is_older = bool(first and cuda) and Dotted(cuda or "").numbers[:1] < Dotted(first or "").numbers[:1]
+    if capability and capability.cc in _LATER_THAN_CUDA and is_older:
+        text = f"it is built for CUDA {cuda}; the first CUDA that supports {arch} is {first}"
+        return _said("no", text, capability)
     if not last or not cuda:
         return Answer("unknown", f"the last CUDA for {arch} is {UNKNOWN_HERE}")
     verdict: Verdict = "no" if Dotted(cuda) > last else "yes"
@@ -123,41 +121,21 @@ _LATER_THAN_CUDA = ("8.7", "8.8", "10.1", "11.0", "12.1")
 
 
 def code_runs(kb: Knowledge, arch: str | None, built: Sequence[str], cuda: str | None = None) -> Answer:
-    """Whether code for the architectures `built` runs on a GPU, by torch's own table (NVIDIA) or by name (AMD)."""
-    listed = ", ".join(built) or "nothing"
-    if (arch or "").startswith("gfx"):
-        mine = (arch or "").split(":")[0]
-        number = int(mine[3:]) if mine[3:].isdigit() else -1
-        good = any(b.split(":")[0] == mine or number in GENERIC.get(b, ()) for b in built)
-        return Answer("yes" if good else "no", f"it is built for {listed}; the GPU is {mine}")
-    device = sm_number(arch)
-    if device is None:
+    """Whether code for the architectures `built`, made by a CUDA toolkit, runs on a GPU."""
+    found, rule = way(kb, arch or "", built, cuda=cuda), kb.code_to_device(80)
+    listed, mine = ", ".join(built) or "nothing", (arch or "").partition(":")[0]
+    if found.kind == "unknown":
         return Answer("unknown", f"GPU {arch} is {UNKNOWN_HERE}")
-    undecided = False
-    for code in built:
-        made_for = sm_number(code.removesuffix("+PTX"))
-        if made_for is None:
-            continue
-        rule = kb.code_to_device(made_for)
-        if made_for == device:
-            return _said("yes", f"it has code for {code}", rule)
-        if rule is None:  # torch's table does not speak of old code; code of another major runs nowhere else anyway
-            undecided = undecided or made_for // 10 == device // 10
-        elif _serves(rule.device_sm_only, rule.device_sm_from, rule.device_sm_to, device) and not _excluded(
-            rule.exclude, rule.no_exclude_from_cuda, device, cuda
-        ):
-            return _said("yes", f"code for {code} runs on sm_{device}", rule)
-    if undecided:
-        return Answer("unknown", f"it is built for {listed}; whether that runs on sm_{device} is {UNKNOWN_HERE}")
-    return _said("no", f"it is built for {listed}; none of it runs on sm_{device}", kb.code_to_device(80))
-
-
-def _serves(only: Sequence[int], first: int | None, last: int | None, device: int) -> bool:
-    return device in only if only else (first or 0) <= device <= (last or 0)
-
-
-def _excluded(excluded: Sequence[int], freed_from: str | None, device: int, cuda: str | None) -> bool:
-    return device in excluded and not (freed_from and cuda and Dotted(cuda) >= freed_from)
+    if mine.startswith("gfx"):
+        return Answer("yes" if found.runs else "no", f"it is built for {listed}; the GPU is {mine}")
+    if not found.runs:
+        return _said("no", f"it is built for {listed}; none of it runs on {mine}", rule)
+    text = (
+        f"it has PTX that the driver compiles for {mine}"
+        if found.kind == "ptx"
+        else f"code for {found.code} runs on {mine}"
+    )
+    return _said("yes", f"it has code for {mine}" if found.kind == "own" else text, rule)
 
 
 def rocm_lists_gpu(kb: Knowledge, rocm: str | None, gfx: str | None) -> Answer:
@@ -181,8 +159,11 @@ def driver_of_rocm(kb: Knowledge, rocm: str | None) -> str | None:
     return str(rocm) if wanted.major is not None and wanted.major < 7 else None
 
 
-def kmd_serves_rocm(kb: Knowledge, driver: str | None, rocm: str | None) -> Answer:
-    """Whether AMD lists an amdgpu driver (`6.4.1`, `30.10`) with a user-space ROCm."""
+_INSTINCT = ("gfx908", "gfx90a", "gfx940", "gfx941", "gfx942", "gfx950", "gfx1250")
+
+
+def kmd_serves_rocm(kb: Knowledge, driver: str | None, rocm: str | None, gfx: str | None = None) -> Answer:
+    """Whether AMD lists an amdgpu driver (`6.4.1`, `30.10`) with a user-space ROCm, on Instinct or Radeon."""
     version, wanted = Dotted(driver or ""), Dotted(rocm or "")
     if not version.numbers or not wanted.numbers:
         return Answer("unknown", "the amdgpu driver's release is not known")
@@ -193,8 +174,11 @@ def kmd_serves_rocm(kb: Knowledge, driver: str | None, rocm: str | None) -> Answ
     named = f"ROCm {back.rocm if back else rocm}" + (
         f" (of {rocm}'s series)" if back and back.rocm.count(".") == 2 and not _same(wanted, back.rocm) else ""
     )
-    if back and back.radeon and _listed(version, back.kmd) and not _listed(version, back.radeon):
+    is_instinct = (gfx or "").partition(":")[0] in _INSTINCT
+    if back and back.radeon and _listed(version, back.kmd) and not _listed(version, back.radeon) and not is_instinct:
         lists = f"for amdgpu {ranged(back.kmd)} on Instinct, {ranged(back.radeon)} on Radeon"
+        if gfx:
+            return _said("no", f"AMD lists {named} {lists}; {driver} is loaded", back)
         return _said("unknown", f"AMD lists {named} {lists}; whether {driver} supports it depends on the GPU", back)
     if back and _listed(version, back.kmd):
         return _said("yes", f"AMD lists {named} for amdgpu {ranged(back.kmd)}", back)
@@ -212,10 +196,19 @@ def kmd_serves_rocm(kb: Knowledge, driver: str | None, rocm: str | None) -> Answ
 
 
 def amdgpu_drives_gpu(kb: Knowledge, driver: str | None, gfx: str | None) -> Answer:
-    """Whether a release of the amdgpu driver drives a GPU: `no` before the release whose notes add it."""
+    """Whether a release of the amdgpu driver drives a GPU: `no` before the release whose notes add it; unknown before
+    the ROCm that first lists a GPU of its generation."""
     mine, version = (gfx or "").partition(":")[0], Dotted(driver or "")
     first = next((d for d in kb.amdgpu_drivers() if mine in d.adds), None)
-    if first is None or not version.numbers:
+    if not version.numbers:
+        return Answer("unknown", f"the first amdgpu release for {mine} is {UNKNOWN_HERE}")
+    if first is None:  # those of gfx9 (Vega, CDNA 1 to 3) have nothing but the name in common
+        alike = mine if mine.startswith("gfx9") else mine[:-2]
+        listing = [r for r in kb.rocm_releases() if any(g.startswith(alike) for g in r.gfx_targets or ())]
+        oldest = driver_of_rocm(kb, listing[0].version) if listing else None
+        if oldest and version < Dotted(oldest):
+            text = f"AMD lists {mine} or its like from amdgpu {oldest} on; whether {driver} drives it is {UNKNOWN_HERE}"
+            return _said("unknown", text, listing[0])
         return Answer("unknown", f"the first amdgpu release for {mine} is {UNKNOWN_HERE}")
     reached = version.reaches(Dotted(first.version))
     return _said("yes" if reached else "no", f"{mine} needs amdgpu >= {first.version}; {driver} is loaded", first)

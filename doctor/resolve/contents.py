@@ -20,28 +20,45 @@ _CUDA_LIBRARY = re.compile(r"lib(?:cudart|cublas)\.so\.(\d+)")
 def judge(
     kb: Knowledge, target: Target, release: PackageRelease, way: PackageWay, build: Build | None
 ) -> Iterator[Reason]:
-    """`way` is where the package comes from: another index may hold other wheels of the same release."""
-    if way.index:
+    """`way` is where the package comes from: another index holds other wheels of the same release, for the same GPUs
+    at least."""
+    held = _held(kb, release, way, target.machine)
+    if held is None and release.linux_platforms and target.machine not in " ".join(release.linux_platforms):
+        return  # it has no such wheel
+    code = list(_code(kb, target, held)) if held and way.code else []
+    if way.code and (held is None or (way.index and target.arch and all(r.verdict != "yes" for r in code))):
+        where = f"on {target.machine}" if held is None else "on that index"
+        yield Reason("package", "unknown", f"the libraries of its wheel {where} were not read", way.source, way.as_of)
         return
-    held = kb.wheel_content(release.package, release.version) or _of_series(kb, release)
-    if held is None:
-        if way.kernels:
-            yield Reason("package", "unknown", "the libraries of its wheel were not read", way.source, way.as_of)
+    if held is None or way.index:
+        yield from code
         return
-    yield from _cuda(kb, target, release, held, build)
-    if way.kernels:
-        yield from _variants(held, build)
-        yield from _code(kb, target, held)
+    yield from _cuda(kb, target, release, way, held, build)
+    if way.code:
+        yield from _variants(held, build) if way.builds else ()
+        yield from code
     if target.glibc and held.glibc and not held.variants and Dotted(target.glibc) < held.glibc:
         text = f"its libraries need glibc {held.glibc}, whatever its wheel is called; this system has {target.glibc}"
         yield _reason("platform", "no", text, held)
 
 
-def _of_series(kb: Knowledge, release: PackageRelease) -> WheelContent | None:
-    """Of another patch of the same minor release (of 0.0.x the same third number): one of each is read."""
-    mine = _series(release.version)
-    read = (kb.wheel_content(release.package, r.version) for r in kb.package_releases(release.package))
-    return next((held for held in read if held and _series(held.version) == mine), None)
+def _held(kb: Knowledge, release: PackageRelease, way: PackageWay, machine: str) -> WheelContent | None:
+    """Of the release that is installed, or of another patch of its minor release (of 0.0.x the same third number): one
+    of each is read. The code may be in another package, which the release pins."""
+    package, version = way.code or release.package, release.version
+    for asked in (release.pins, *release.extras.values()):
+        pinned = next(
+            (re.search(r"\d+(?:\.\w+)*", spec) for name, spec in asked.items() if _bare(name) == package), None
+        )
+        version = pinned[0] if pinned else version
+    read = kb.wheel_contents(package, machine)
+    same = [held for held in read if _series(held.version) == _series(version)]
+    return next((held for held in same if held.version == version), same[0] if same else None)
+
+
+def _bare(name: str) -> str:
+    """`jax-cuda12-plugin` of `jax-cuda12-plugin[with-cuda]`."""
+    return name.partition("[")[0]
 
 
 def _series(version: str) -> tuple[int, ...]:
@@ -56,33 +73,41 @@ def majors(held: WheelContent) -> set[int]:
 
 
 def _cuda(
-    kb: Knowledge, target: Target, release: PackageRelease, held: WheelContent, build: Build | None
+    kb: Knowledge, target: Target, release: PackageRelease, way: PackageWay, held: WheelContent, build: Build | None
 ) -> Iterator[Reason]:
     asked = majors(held)
     if not asked or target.vendor != "nvidia":
         return
     words = f"its libraries need CUDA {' or '.join(map(str, sorted(asked)))}"
-    there = _brought(release) | ({int(build.cuda.split(".")[0])} if build and build.cuda else set())
+    there = _brought(release, way) | ({int(build.cuda.split(".")[0])} if build and build.cuda else set())
     if build and build.cuda and not build.bundled_by and not asked & there:
         text = f"{words} ({', '.join(held.needed) or ', '.join(held.opens)}), not for torch's CUDA {build.cuda}"
         yield _reason("package", "no", text, held)
     if target.driver and (build is None or build.bundled_by):
-        answer = windows.driver_serves_cuda(kb, target.driver, f"{min(asked)}.0")
+        answer = windows.driver_serves_cuda(kb, target.driver, f"{min(asked)}.0", target.arch)
         yield _reason("driver", answer.verdict, f"{words}; {answer.reason}", held)
 
 
-def _brought(release: PackageRelease) -> set[int]:
-    """CUDA majors of the libraries that its requirements bring."""
-    return {int(n) for name in release.pins for n in re.findall(r"^nvidia-.*-cu(\d+)$", name)}
+def _brought(release: PackageRelease, way: PackageWay) -> set[int]:
+    """CUDA majors of the libraries that its requirements bring, with the extras of its way."""
+    extra = {int(way.cuda.split(".")[0])} if way.cuda and way.install else set()
+    return {int(n) for name in release.pins for n in re.findall(r"^nvidia-.*-cu(\d+)$", name)} | extra
 
 
-def lacking(kb: Knowledge, release: PackageRelease) -> str | None:
+def cuda(kb: Knowledge, release: PackageRelease, way: PackageWay, machine: str) -> str | None:
+    """The oldest CUDA that its libraries run with."""
+    held = None if way.index else _held(kb, release, way, machine)
+    return f"{min(majors(held))}.0" if held and majors(held) else None
+
+
+def lacking(kb: Knowledge, release: PackageRelease, way: PackageWay, machine: str) -> str | None:
     """CUDA libraries that it loads and that none of its requirements brings."""
-    held = kb.wheel_content(release.package, release.version) or _of_series(kb, release)
-    if held is None or not majors(held) or majors(held) & _brought(release):
+    held = _held(kb, release, way, machine)
+    if held is None or not majors(held) or majors(held) & _brought(release, way):
         return None
     major = max(majors(held))
-    libraries = [lib for lib in (*held.needed, *held.opens) if lib.endswith(f".{major}")]
+    found = {lib: _CUDA_LIBRARY.fullmatch(lib) for lib in (*held.needed, *held.opens) if not lib.startswith("libcuda.")}
+    libraries = [lib for lib, match in found.items() if match is None or int(match[1]) == major]
     return f"{', '.join(libraries)} (CUDA {major}) on the machine: this command does not install it"
 
 
@@ -103,12 +128,7 @@ def _code(kb: Knowledge, target: Target, held: WheelContent) -> Iterator[Reason]
     archs = [a for a in held.archs if a.startswith(prefixes)]
     if not archs or not target.arch:
         return
-    device = windows.sm_number(target.arch)
-    virtual = [windows.sm_number(a.replace("compute_", "sm_")) for a in archs if a.startswith("compute_")]
-    if device and any(v and v <= device for v in virtual):  # the driver compiles PTX for every later GPU
-        yield _reason("gpu", "yes", f"it has PTX that the driver compiles for {target.arch}", held)
-        return
-    answer = windows.code_runs(kb, target.arch, [a for a in archs if not a.startswith("compute_")])
+    answer = windows.code_runs(kb, target.arch, archs)
     yield _reason("gpu", answer.verdict, answer.reason, held)
 
 
@@ -120,7 +140,7 @@ def missing_extra(kb: Knowledge, release: PackageRelease, extras: frozenset[str]
     """What the extras of a release pin and no known release satisfies, of packages that the catalogue knows."""
     for extra in sorted(extras):
         for named, spec in release.extras.get(extra, {}).items():
-            name = named.partition("[")[0]
+            name = _bare(named)
             known = [r.version for r in kb.package_releases(name)]
             pinned = re.search(r"\d+(?:\.\d+)*", spec)
             if not known or not pinned or Version(pinned[0]) < min(map(Version, known)):

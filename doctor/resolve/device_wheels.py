@@ -9,12 +9,16 @@ from packaging.utils import canonicalize_name
 
 from doctor.knowledge import Knowledge
 from doctor.knowledge.frameworks import DeviceWheels
-from doctor.knowledge.windows import UNKNOWN_HERE, Answer, kmd_serves_rocm
+from doctor.knowledge.windows import UNKNOWN_HERE
 from doctor.resolve.command import Tool, start
-from doctor.resolve.machine import unknowns
+from doctor.resolve.machine import judge
 from doctor.resolve.model import IN_TREE, Pick, Reason, Solution, Status, Target, worst
 from doctor.resolve.packages import FAMILY
+from doctor.resolve.torch_builds import amdgpu_serves
+from doctor.versions import Dotted
 
+_GLIBC = "2.28"
+"""Of the manylinux container that TheRock builds in (ROCm/TheRock docs/development, 2026-08)."""
 _WITH_DEVICE = ("torch", "torchvision")
 """Packages with code for GPUs; torchaudio has none (ROCm/TheRock RELEASES.md, 2026-08)."""
 
@@ -32,7 +36,7 @@ def stack(kb: Knowledge, target: Target, wanted: Sequence[Requirement], tool: To
     note = f"AMD's {found.channel} channel; its wheels bring their own ROCm."
     reasons: tuple[Reason, ...] = (reason,)
     if answer := _driver(kb, found, target):
-        reasons += (Reason.of("driver", answer),)
+        reasons += (answer,)
     elif target.driver or target.rocm:
         text = f"whether the amdgpu driver supports the ROCm of AMD's {found.channel} wheels is {UNKNOWN_HERE}"
         reasons += (Reason("driver", "unknown", text, found.source, found.as_of),)
@@ -48,21 +52,23 @@ def stack(kb: Knowledge, target: Target, wanted: Sequence[Requirement], tool: To
         for name, wish in zip(names, wishes, strict=True)
     )
     command = (*start(target, tool), *wishes, "--index-url", found.index)
-    reasons += unknowns(kb, target)
+    reasons += judge(kb, target)
     status: Status = "solved" if worst(reasons) == "yes" else "unknown"
     return Solution(status, target, tuple(map(str, wanted)), picks=picks, commands=(command,), reasons=reasons)
 
 
 def _fit(kb: Knowledge, wheels: DeviceWheels, target: Target) -> bool:
-    """Whether nothing known speaks against them: Python, and the driver of the machine."""
+    """Whether nothing known speaks against them: Python, processor, C library, and the driver of the machine."""
     if wheels.python and target.python and target.python not in wheels.python:
+        return False
+    if target.machine != "x86_64" or target.libc == "musl" or (target.glibc and Dotted(target.glibc) < _GLIBC):
         return False
     answer = _driver(kb, wheels, target)
     return answer is None or answer.verdict != "no"
 
 
-def _driver(kb: Knowledge, wheels: DeviceWheels, target: Target) -> Answer | None:
+def _driver(kb: Knowledge, wheels: DeviceWheels, target: Target) -> Reason | None:
     """Whether the driver serves their ROCm; None where one of the two is not known."""
-    if not wheels.rocm or not target.driver or target.driver == IN_TREE:
+    if not wheels.rocm or not (target.driver or target.rocm) or target.driver == IN_TREE:
         return None
-    return kmd_serves_rocm(kb, target.driver, wheels.rocm)
+    return amdgpu_serves(kb, target, wheels.rocm)

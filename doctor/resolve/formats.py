@@ -30,8 +30,9 @@ def _text(found: Solution, today: datetime.date) -> Iterator[str]:
     yield from _commands(found)
     if found.kept:
         yield f"  keeps {', '.join(found.kept)}, as installed"
-    yield from (f"  not the newest: {line}" for line in found.passed_over)
-    if found.status != "solved":
+    if found.status == "solved":
+        yield from (f"  not the newest: {line}" for line in found.passed_over)
+    else:
         decisive = found.refusals() or tuple(r for r in found.reasons if r.verdict == "unknown")
         yield from (f"  {r.text}{_source(r.source, r.as_of)}" for r in dict.fromkeys(decisive))
         yield from _ways_out(found)

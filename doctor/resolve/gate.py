@@ -111,7 +111,8 @@ def _asked(kb: Knowledge, found: Solution, ask: Asked | None) -> Resolution:
     if about is None:
         return Resolution("not-tried", detail="nothing of it lies on an index as a wheel")
     answer = ask(about) if ask else Resolution("not-tried", detail="no resolver was asked")
-    return answer if answer.state != "not-tried" else recorded(kb, about) or answer
+    # An older record does not overrule what uv says today, even where that is neither yes nor no.
+    return answer if answer.by else recorded(kb, about) or answer
 
 
 def _blamed(found: Solution) -> tuple[str, str]:

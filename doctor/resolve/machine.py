@@ -1,19 +1,63 @@
-"""Parts of a described machine that this version does not know, so that nothing can be recommended or ruled out."""
+"""What a machine's own parts say, whatever is installed: what is not known of them, whether the driver drives the GPU,
+and which driver a stack needs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from doctor.knowledge import Knowledge
+from doctor.knowledge import Knowledge, windows
 from doctor.knowledge.store import kept
 from doctor.knowledge.windows import UNKNOWN_HERE
-from doctor.resolve.model import IN_TREE, Reason, Target
+from doctor.resolve.model import IN_TREE, Build, Pick, Reason, Target
 from doctor.versions import Dotted
 
 
 def unknowns(kb: Knowledge, target: Target) -> tuple[Reason, ...]:
     """One reason each for a system, a Python and a driver that no table speaks of."""
     return (*_system(target), *_python(target), *_driver(kb, target))
+
+
+def judge(kb: Knowledge, target: Target) -> tuple[Reason, ...]:
+    """What is not known of the machine, and whether its driver drives its GPU."""
+    return (*unknowns(kb, target), *_drives(kb, target))
+
+
+def _drives(kb: Knowledge, target: Target) -> Iterator[Reason]:
+    driver = target.driver
+    if not target.arch or driver == IN_TREE:
+        return
+    if target.vendor == "nvidia" and driver:
+        answer = windows.driver_knows_gpu(kb, driver, target.arch)
+    elif driver or target.rocm:
+        answer = windows.amdgpu_drives_gpu(kb, driver or windows.driver_of_rocm(kb, target.rocm), target.arch)
+    else:
+        return
+    if answer.no or (target.vendor == "amd" and answer.verdict == "unknown" and answer.source):
+        yield Reason.of("driver", answer)
+
+
+def driver_needed(kb: Knowledge, target: Target, build: Build | None, picks: Sequence[Pick]) -> str | None:
+    """`NVIDIA driver >= 580.65.06`, with the branches that drive the GPU; the amdgpu drivers that AMD lists for a ROCm.
+    None where nothing of the stack says it."""
+    if target.vendor == "amd":
+        series = [build.rocm] if build and build.rocm else [p.rocm[0] for p in picks if len(p.rocm) == 1]
+        window = kb.user_window(series[0]) if series else None
+        driving = [d for d in window.kmd if not windows.amdgpu_drives_gpu(kb, d, target.arch).no] if window else []
+        first = next((d.version for d in kb.amdgpu_drivers() if (target.arch or "").partition(":")[0] in d.adds), None)
+        words = windows.ranged(driving) if driving else f">= {first}"
+        return f"an amdgpu driver {words}" if driving or first else None
+    cudas = [build.cuda if build else None, *(p.cuda for p in picks)]
+    floors = [str(floor.driver) for cuda in cudas if cuda and (floor := kb.cuda_floor(cuda))]
+    if not floors:
+        return None
+    first, last = windows.driver_branches_of(kb, target.arch) if target.arch else (None, None)
+    lowest = max([*floors, *([first] if first else [])], key=lambda v: Dotted(v).numbers)
+    end = f", of branch {last} at most" if last else ""
+    return f"NVIDIA driver >= {lowest}{end}{_OF_JETSON.get(target.arch or '', '')}"
+
+
+_OF_JETSON = {"sm_87": " (JetPack 7.2 or newer: wheels for Arm servers do not run on older ones)"}
+"""Source: github.com/NixOS/nixpkgs/issues/530931, as of 2026-06-12."""
 
 
 def _system(target: Target) -> Iterator[Reason]:

@@ -22,7 +22,7 @@ class Resolution:
 
     state: Literal["resolved", "not-tried", "refused"]
     by: str = ""
-    """`uv 0.13.9`"""
+    """`uv 0.13.9`; empty where no resolver answered."""
     source: str = ""
     """The indexes that were asked."""
     as_of: str = ""
@@ -138,6 +138,9 @@ class Pick:
     image: str | None = None
     from_torch: bool = False
     """It comes from the index of torch's build, where wheels of one name differ by CUDA."""
+    cuda: str | None = None
+    """The CUDA that it brings or asks for."""
+    rocm: tuple[str, ...] = ()
     compiled: bool = False
     """No index has a wheel of it: it is built from source on the machine."""
     family: tuple[str, ...] = ()

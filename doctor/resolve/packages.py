@@ -11,7 +11,7 @@ from packaging.version import Version
 from doctor.knowledge import Knowledge, windows
 from doctor.knowledge.frameworks import PackageRelease, PackageWay
 from doctor.knowledge.windows import UNKNOWN_HERE, Answer
-from doctor.resolve import contents, torch_builds, wheels
+from doctor.resolve import contents, machine, torch_builds, wheels
 from doctor.resolve.model import IN_TREE, Build, Pick, Reason, Target
 from doctor.resolve.wheels import because
 from doctor.versions import Dotted
@@ -42,9 +42,9 @@ def is_known(kb: Knowledge, name: str, version: str) -> bool:
 
 
 def for_vendor(kb: Knowledge, target: Target, named: tuple[str, ...]) -> bool:
-    """Whether a way to have one of the packages, a container image too, is known for the vendor's GPUs."""
+    """Whether a way to install one of the packages is known for the vendor's GPUs."""
     ways = [way for name in named for way in kb.package_ways(name)]
-    mine = any(way.vendor in ("any", target.vendor) for way in ways)
+    mine = any(way.vendor in ("any", target.vendor) and way.kind != "image" for way in ways)
     return mine or not ways or target.vendor is None or "torch" in named
 
 
@@ -161,6 +161,8 @@ def _tried(
         options=way.options,
         needs=_needs(kb, target, release, way, build),
         note=way.note,
+        cuda=way.cuda or contents.cuda(kb, release, way, target.machine),
+        rocm=way.rocm,
         compiled=way.kind == "source" or release.wheels is not None,
         family=tuple(
             f"{name}{'' if pin == '*' else pin}"
@@ -223,7 +225,7 @@ _JETSON = ("sm_53", "sm_62", "sm_72", "sm_87")
 
 def _driver(kb: Knowledge, target: Target, way: PackageWay) -> Iterator[Reason]:
     if way.cuda and target.driver and target.vendor == "nvidia":
-        yield Reason.of("driver", windows.driver_serves_cuda(kb, target.driver, way.cuda))
+        yield Reason.of("driver", windows.driver_serves_cuda(kb, target.driver, way.cuda, target.arch))
     if way.driver and target.driver and target.vendor == "nvidia" and Dotted(target.driver) < way.driver:
         yield because("driver", "no", f"it needs driver {way.driver} or newer; {target.driver} is loaded", way)
     if way.local_rocm and target.rocm and Dotted(target.rocm).series() not in way.rocm:
@@ -236,13 +238,13 @@ def _driver(kb: Knowledge, target: Target, way: PackageWay) -> Iterator[Reason]:
 
 def image_fits(kb: Knowledge, target: Target, way: PackageWay) -> bool:
     """Whether nothing known speaks against a container image on this GPU and driver."""
-    reasons = (*_gpu(kb, target, way, None), *_driver(kb, target, way))
+    reasons = (*machine.judge(kb, target), *_gpu(kb, target, way, None), *_driver(kb, target, way))
     return way.vendor == target.vendor and all(r.verdict != "no" for r in reasons)
 
 
 def _needs(kb: Knowledge, target: Target, release: PackageRelease, way: PackageWay, build: Build | None) -> str | None:
     if release.package != "flash-attn" or not build or not build.cuda:
-        return way.needs or (contents.lacking(kb, release) if build is None else None)
+        return way.needs or (contents.lacking(kb, release, way, target.machine) if build is None else None)
     major, torch = build.cuda.split(".")[0], Dotted(build.version).series()
     compiler = f"a CUDA {major} toolkit with nvcc"
     made = next((b for b in kb.flash_attn_builds() if b.version == release.version), None)

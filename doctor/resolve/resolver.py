@@ -32,6 +32,8 @@ _UNREACHABLE = re.compile(
     r"(?i)(failed to fetch|error sending request|dns error|connection (?:refused|reset)|could not connect|timed out|"
     r"request failed after|http status (?:client|server) error|certificate)"
 )
+_NO_WHEEL = re.compile(r"([\w.-]+(?:\[[\w,-]*\])?)(?:\{[^}]*\})?([=<>!~][^\s;]*)? has no usable wheels")
+"""A requirement as uv prints it: `xgrammar{platform_machine == 'x86_64'}>=1.7.0,<=1.7.6`."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +164,7 @@ def verdict(question: Question, ran: Reading[Output], by: str, day: str) -> Reso
     """What uv's output means."""
     where = ", ".join(["the Python package index", *question.indexes])
     if ran.value is None:
-        return Resolution("not-tried", by, where, day, f"uv did not answer: {ran.detail or ran.state.value}")
+        return Resolution("not-tried", "", where, day, f"uv did not answer: {ran.detail or ran.state.value}")
     stderr_text = " ".join(line.strip() for line in ran.value.stderr.splitlines() if line.strip())
     if ran.value.code == 0:
         count = sum("==" in line for line in ran.value.stdout.splitlines())
@@ -170,9 +172,10 @@ def verdict(question: Question, ran: Reading[Output], by: str, day: str) -> Reso
         return _without(done, question)
     if _UNREACHABLE.search(stderr_text):
         named = [url for url in question.indexes if url in stderr_text or _host(url) in stderr_text]
-        return Resolution("not-tried", by, where, day, f"{named[0] if named else 'the index'} can't be reached")
-    if "No solution found" in stderr_text and (source := re.search(r"(\S+) has no usable wheels", stderr_text)):
-        text = f"{source[1]} has no wheel for {question.words}: it is built from source, which no resolver checks"
+        return Resolution("not-tried", "", where, day, f"{named[0] if named else 'the index'} can't be reached")
+    if "No solution found" in stderr_text and (source := _NO_WHEEL.search(stderr_text)):
+        name = f"{source[1]}{source[2] or ''}"
+        text = f"{name} has no wheel for {question.words}: it is built from source, which no resolver checks"
         return Resolution("not-tried", by, where, day, text)
     if "No solution found" in stderr_text and not question.is_exact:
         text = f"uv refuses it for {question.platform}, and resolves for no glibc {question.glibc}"
@@ -181,7 +184,7 @@ def verdict(question: Question, ran: Reading[Output], by: str, day: str) -> Reso
         because = (stderr_text.partition("cause: ")[2] or stderr_text).partition(" hint:")[0]
         first = because.partition(" And because you require ")[0]  # what follows says what was asked
         return Resolution("refused", by, where, day, first.replace("we can conclude that ", "")[:300])
-    return Resolution("not-tried", by, where, day, f"uv failed: {stderr_text[:200] or 'no output'}")
+    return Resolution("not-tried", "", where, day, f"uv failed: {stderr_text[:200] or 'no output'}")
 
 
 def _without(done: Resolution, question: Question) -> Resolution:
@@ -203,6 +206,3 @@ def absent(reason: str) -> Asked:
         return Resolution("not-tried", detail=reason)
 
     return ask
-
-
-__all__ = ["DEFAULT_PYTHON", "Asked", "Question", "Uv", "absent", "argv", "find_uv", "question", "verdict"]

@@ -15,16 +15,16 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from doctor.errors import InputError
-from doctor.knowledge import Knowledge, store
+from doctor.knowledge import Knowledge, store, windows
 from doctor.knowledge.overrides import override_of
 from doctor.knowledge.windows import UNKNOWN_HERE
-from doctor.resolve import device_wheels, torch_builds
+from doctor.resolve import device_wheels, machine, torch_builds
 from doctor.resolve.command import Tool, commands
-from doctor.resolve.machine import unknowns
-from doctor.resolve.model import Build, Change, Kind, Pick, Reason, Solution, Target, worst
+from doctor.resolve.model import Build, Change, Pick, Reason, Solution, Target, worst
 from doctor.resolve.newest import newer
 from doctor.resolve.packages import ALIASES, for_vendor, image_fits, meant, needs_torch, pick
 from doctor.resolve.target import comes_with_arm
+from doctor.versions import Dotted
 
 _MACHINE = frozenset({"driver", "rocm", "python", "platform"})
 """Kinds of reasons that a change of the machine cures; another GPU is none."""
@@ -58,24 +58,24 @@ def solve(kb: Knowledge, target: Target, asked: Sequence[str], tool: Tool = "pip
     wanted = wishes(asked)
     strange = _strange(kb, target, wanted)
     if strange:
-        return Solution("unknown", target, tuple(asked), reasons=strange, knowledge=_release())
+        image = _image(kb, target, wanted)
+        unknown = Solution("unknown", target, tuple(asked), reasons=strange, nearest=image, knowledge=_release())
+        return replace(unknown, differs="a container image instead" if image else "")
     tries: list[Solution] = []
     found = _search(kb, target, wanted, tool, tries)
     if found.status == "solved":
-        return replace(found, passed_over=tuple(newer(kb, target, wanted, found, tries)))
+        passed = newer(kb, wanted, found, lambda wishes: _search(kb, target, wishes, tool))
+        return replace(found, passed_over=tuple(passed))
+    own = device_wheels.stack(kb, target, wanted, tool)
+    lacks_code = all(any(r.kind == "gpu" for r in tried.refusals()) for tried in tries)
+    if own and (own.status == "solved" or lacks_code):
+        return replace(own, knowledge=_release())
     if found.status == "unknown" and found.commands:
         return found
-    if not any(_has_code(tried) for tried in tries) and (own := device_wheels.stack(kb, target, wanted, tool)):
-        return replace(own, knowledge=_release())
     # Advice to change a machine that is not wholly known would be a guess.
-    changes = () if unknowns(kb, target) else tuple(_changes(kb, tries, wanted, tool))
+    changes = () if machine.unknowns(kb, target) else tuple(_changes(kb, tries, wanted, tool))
     nearest, differs = _nearest(kb, target, wanted, tool)
     return replace(found, changes=changes, nearest=nearest, differs=differs)
-
-
-def _has_code(tried: Solution) -> bool:
-    """Whether nothing says that the stack has no code for the GPU."""
-    return not any(r.kind == "gpu" for r in tried.refusals())
 
 
 def explain(solution: Solution) -> str:
@@ -120,8 +120,9 @@ def _strange(kb: Knowledge, target: Target, wanted: Sequence[Requirement]) -> tu
 def _counterpart(kb: Knowledge, target: Target, wish: Requirement) -> str:
     """`; onnxruntime-migraphx is` of a package that has another name for this vendor's GPUs."""
     others = [name for names in ALIASES.values() if wish.name in names for name in names]
-    mine = [name for name in others if any(way.vendor == target.vendor for way in kb.package_ways(name))]
-    return f"; {mine[0]} is the package for them" if mine else ""
+    ways = (way for name in others for way in kb.package_ways(name) if way.kind != "image")
+    mine = next((way.package for way in ways if way.vendor == target.vendor), None)
+    return f"; {mine} is the package for them" if mine else ""
 
 
 def _is_wanted(version: str, wanted: SpecifierSet) -> bool:
@@ -180,7 +181,7 @@ def _tag_wanted(build: Build, wanted: SpecifierSet) -> bool:
 
 
 def _tried(kb: Knowledge, target: Target, wanted: Sequence[Requirement], build: Build | None, tool: Tool) -> Solution:
-    reasons = list(unknowns(kb, target))
+    reasons = list(machine.judge(kb, target))
     reasons += torch_builds.judge(target, build) if build and not build.bundled_by else ()
     others = [w for w in wanted if canonicalize_name(w.name) != "torch"]
     picks = tuple(pick(kb, target, wish, build) for wish in others)
@@ -190,7 +191,8 @@ def _tried(kb: Knowledge, target: Target, wanted: Sequence[Requirement], build: 
     asked = tuple(map(str, wanted))
     if verdict == "no":
         return Solution("impossible", target, asked, build, picks, reasons=tuple(reasons), knowledge=_release())
-    needs = [n for n in (_driver_need(kb, target, build), *(p.needs for p in picks)) if n]
+    driver = None if target.driver or target.rocm else machine.driver_needed(kb, target, build, picks)
+    needs = [n for n in (driver, *(p.needs for p in picks)) if n]
     return Solution(
         "solved" if verdict == "yes" else "unknown",
         target,
@@ -202,12 +204,6 @@ def _tried(kb: Knowledge, target: Target, wanted: Sequence[Requirement], build: 
         needs=tuple(dict.fromkeys(needs)),
         knowledge=_release(),
     )
-
-
-def _driver_need(kb: Knowledge, target: Target, build: Build | None) -> str | None:
-    if build is None or target.driver or (target.rocm and build.rocm):
-        return None
-    return torch_builds.driver_needed(kb, build, target.arch)
 
 
 def _changes(kb: Knowledge, tries: Sequence[Solution], wanted: Sequence[Requirement], tool: Tool) -> Iterator[Change]:
@@ -234,11 +230,13 @@ def _changed(
     if kinds & {"driver", "rocm"}:
         target = replace(target, driver=None, rocm=None)
     if "platform" in kinds:
-        other = replace(target, machine="x86_64")
-        is_alien = not any(r.kind == "platform" for r in _tried(kb, other, wanted, tried.build, tool).refusals())
-        if is_alien and comes_with_arm(target.arch, target.gpu):
+        made = _platform(kb, tried, wanted, tool)
+        if made is None:
             return None
-        target = other if is_alien else replace(target, glibc=None, libc=None)
+        target = replace(made, driver=target.driver, rocm=target.rocm)
+        same = target.machine == tried.target.machine
+        glibc = f"glibc >= {target.glibc} instead of {tried.target.glibc or tried.target.libc}"
+        parts.append(glibc if same else f"x86_64 instead of {tried.target.machine}")
     for python in _other_pythons(target.python) if "python" in kinds else [target.python]:
         got = _tried(kb, replace(target, python=python), wanted, tried.build, tool)
         if not got.refusals():
@@ -246,26 +244,32 @@ def _changed(
     else:
         return None
     if "driver" in kinds:
-        need = torch_builds.driver_needed(kb, got.build, target.arch) if got.build else None
-        before = tried.target.driver or tried.target.rocm
-        parts.append(f"{need} instead of {before}" if need else _another("driver", tried))
+        first = windows.driver_branches_of(kb, target.arch)[0] if target.vendor == "nvidia" else None
+        least = f"NVIDIA driver >= {first}" if first else "another driver"
+        need = machine.driver_needed(kb, target, got.build, got.picks) or least
+        parts.append(f"{need} instead of {tried.target.driver or tried.target.rocm}")
     if "rocm" in kinds:
-        parts.append(_another("rocm", tried))
-    if "platform" in kinds:
-        same = target.machine == tried.target.machine
-        parts.append(_another("platform", tried) if same else f"x86_64 instead of {tried.target.machine}")
+        need = next(windows.ranged(p.rocm) for p in got.picks if p.rocm)
+        parts.append(f"ROCm {need} instead of {tried.target.rocm}")
     if "python" in kinds:
         parts.append(f"Python {got.target.python} instead of {tried.target.python}")
     return Change(", and ".join(parts), got.stack)
 
 
-def _another(kind: Kind, tried: Solution) -> str:
-    """`another driver (…: CUDA 12.5 needs driver >= 525.60.13; 470.256.02 is loaded)`"""
-    why = next(r.text for r in tried.refusals() if r.kind == kind)
-    return f"another {_CALLED.get(kind, kind)} ({why})"
+def _platform(kb: Knowledge, tried: Solution, wanted: Sequence[Requirement], tool: Tool) -> Target | None:
+    """The machine with the processor, else the oldest C library, that has wheels; None where it can't have them."""
+    here = tried.target
+    minor = Dotted(here.glibc or "2.16").numbers[1]
+    glibcs = (replace(here, glibc=f"2.{newer}", libc="glibc") for newer in range(minor + 1, _NEWEST_GLIBC + 1))
+    arm = comes_with_arm(here.arch, here.gpu)
+    for other in (*([] if arm else [replace(here, machine="x86_64")]), *glibcs):
+        if not any(r.kind == "platform" for r in _tried(kb, other, wanted, tried.build, tool).refusals()):
+            return other
+    return None
 
 
-_CALLED = {"platform": "system", "rocm": "ROCm"}
+_NEWEST_GLIBC = 43
+"""Of 2026."""
 
 
 def _other_pythons(python: str | None) -> list[str]:

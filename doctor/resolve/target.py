@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from doctor.errors import InputError
 from doctor.facts import Snapshot
@@ -13,9 +13,6 @@ from doctor.knowledge.windows import os_name, os_release_matches, sm_number
 from doctor.parsers.lib.printable import clean
 from doctor.resolve.model import IN_TREE, Target
 from doctor.versions import Dotted
-
-if TYPE_CHECKING:
-    pass
 
 _PYTHON = re.compile(r"3\.\d{1,2}t?")
 
@@ -48,10 +45,11 @@ def described(
     if name.startswith(_NOT_LINUX):
         raise InputError(f"--os {os}: only wheels for Linux are known")
     own = "aarch64" if comes_with_arm(arch, gpu) else "x86_64"
+    vendor = _vendor(gpu, vendor, driver, rocm)
     return Target(
-        vendor=_vendor(gpu, vendor, driver, rocm),  # type: ignore[arg-type]
+        vendor=vendor,  # type: ignore[arg-type]
         arch=arch,
-        driver=driver,
+        driver=(amdgpu_release(kb, driver) if vendor == "amd" else None) or driver,
         rocm=rocm,
         python=python,
         os=name or None,

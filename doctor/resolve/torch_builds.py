@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from doctor.knowledge import Knowledge, TorchBuild, windows
+from doctor.knowledge.gfx_support import lacks_rocblas
 from doctor.knowledge.store import kept
 from doctor.knowledge.windows import UNKNOWN_HERE, Answer
 from doctor.resolve.model import IN_TREE, Build, Reason, Target
 from doctor.versions import Dotted
 
-_NO_TENSILE_FROM = "6.4"
-_NO_TENSILE = ("gfx900", "gfx906")
+_BEFORE_ORIN = ("sm_53", "sm_62", "sm_72")
+"""Jetson Nano, TX2 and Xavier end with JetPack 4 and 5, whose CUDA is their own (NVIDIA's JetPack archive, 2026-08)."""
 
 
 def builds(kb: Knowledge, target: Target) -> Iterator[Build]:
@@ -81,8 +82,9 @@ def python_serves(release: TorchBuild, python: str) -> Answer:
     if not release.pythons:
         return Answer("unknown", f"which Pythons torch {release.version} supports is {UNKNOWN_HERE}")
     listed = ", ".join(f"{p[2:3]}.{p[3:]}" for p in release.pythons)
-    reason = f"its wheels are for Python {listed}"
-    return Answer("yes" if tag in release.pythons else "no", f"{reason}, not {python}", release.source, release.as_of)
+    fits = tag in release.pythons
+    reason = f"its wheels are for Python {listed}" + ("" if fits else f", not {python}")
+    return Answer("yes" if fits else "no", reason, release.source, release.as_of)
 
 
 def _gpu(kb: Knowledge, target: Target, build: Build) -> Iterator[Reason]:
@@ -91,20 +93,18 @@ def _gpu(kb: Knowledge, target: Target, build: Build) -> Iterator[Reason]:
     if (dropped := windows.cuda_has_gpu(kb, build.cuda, target.arch)).no:
         yield Reason.of("gpu", dropped, build.words)
         return
+    if target.arch in _BEFORE_ORIN:
+        text = f"{build.words}: wheels for Arm servers need JetPack 7 or newer, which {target.arch} does not have"
+        yield Reason("gpu", "no", text)
+        return
     archs = kb.torch_archs(build.version, build.tag, target.machine)
     answer = windows.code_runs(kb, target.arch, archs, build.cuda) if archs else _by_neighbours(kb, target, build)
     if not answer.source and (release := kb.torch_build(build.version)):
         answer = replace(answer, source=release.source, as_of=release.as_of)
     yield Reason.of("gpu", answer, build.words)
-    if target.arch.split(":")[0] in _NO_TENSILE and build.rocm and Dotted(build.rocm) >= _NO_TENSILE_FROM:
-        note = kb.rocm_torch_note("gfx900-906")
-        yield Reason(
-            "gpu",
-            "no",
-            f"{build.words}: rocBLAS of ROCm {_NO_TENSILE_FROM} and newer has no kernels for {target.arch}",
-            note.source if note else "",
-            note.as_of if note else "",
-        )
+    if build.rocm and lacks_rocblas(target.arch, build.rocm):
+        text = f"{build.words}: rocBLAS of ROCm 6.4 and newer has no kernels for {target.arch}"
+        yield Reason("gpu", "no", text, "github.com/pytorch/pytorch/issues/179865", "2026-04")
 
 
 def _by_neighbours(kb: Knowledge, target: Target, build: Build) -> Answer:
@@ -151,18 +151,11 @@ def _neighbours(kb: Knowledge, build: Build, machine: str) -> Iterator[Build]:
 
 def _driver(kb: Knowledge, target: Target, build: Build) -> Iterator[Reason]:
     if build.cuda and target.driver:
-        yield Reason.of("driver", windows.driver_serves_cuda(kb, target.driver, build.cuda), build.words)
-        if target.arch:
-            known = windows.driver_knows_gpu(kb, target.driver, target.arch)
-            if known.verdict == "no":
-                yield Reason.of("driver", known)
+        yield Reason.of("driver", windows.driver_serves_cuda(kb, target.driver, build.cuda, target.arch), build.words)
     elif build.rocm and target.driver == IN_TREE:
         return  # doctor.resolve.machine says what is not known of it
     elif build.rocm and (target.driver or target.rocm):
         yield amdgpu_serves(kb, target, build.rocm, build.words)
-        driven = windows.amdgpu_drives_gpu(kb, target.driver or windows.driver_of_rocm(kb, target.rocm), target.arch)
-        if driven.no:
-            yield Reason.of("driver", driven)
 
 
 def amdgpu_serves(kb: Knowledge, target: Target, rocm: str, about: str = "") -> Reason:
@@ -171,26 +164,6 @@ def amdgpu_serves(kb: Knowledge, target: Target, rocm: str, about: str = "") -> 
     driver = target.driver or windows.driver_of_rocm(kb, target.rocm)
     if not target.driver and Dotted(target.rocm or "").series() == Dotted(rocm).series():
         return Reason.of("driver", Answer("yes", f"ROCm {target.rocm} is installed"), about)
-    answer = windows.kmd_serves_rocm(kb, driver, rocm)
+    answer = windows.kmd_serves_rocm(kb, driver, rocm, target.arch)
     taken = "" if target.driver else f" (the driver is taken to be that of ROCm {target.rocm})"
     return Reason.of("driver", replace(answer, reason=answer.reason + taken), about)
-
-
-def driver_needed(kb: Knowledge, build: Build, arch: str | None = None) -> str | None:
-    """`NVIDIA driver >= 580.65.06` of a CUDA build, with the branches that drive the GPU; the listed amdgpu drivers of
-    a ROCm build."""
-    if build.rocm:
-        window = kb.user_window(build.rocm)
-        return f"an amdgpu driver {windows.ranged(window.kmd)}" if window else None
-    floor = kb.cuda_floor(build.cuda) if build.cuda else None
-    if floor is None:
-        return None
-    first, last = windows.driver_branches_of(kb, arch) if arch else (None, None)
-    lowest = first if first and Dotted(first) > floor.driver else str(floor.driver)
-    return (
-        f"NVIDIA driver >= {lowest}" + (f", of branch {last} at most" if last else "") + _OF_JETSON.get(arch or "", "")
-    )
-
-
-_OF_JETSON = {"sm_87": " (JetPack 7.2 or newer: wheels for Arm servers do not run on older ones)"}
-"""Source: github.com/NixOS/nixpkgs/issues/530931, as of 2026-06-12."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from doctor.knowledge import Knowledge
 from doctor.knowledge.frameworks import PackageRelease, PackageWay
-from doctor.resolve import Solution, described, solve
+from doctor.resolve import Solution, described, explain, solve
 from doctor.resolve.contents import judge, majors, missing_extra
 from doctor.resolve.model import Build
+from tests.each import each
 
 KB = Knowledge()
 H100 = {"gpu": "H100", "driver": "580.95.05", "python": "3.12"}
@@ -19,7 +20,8 @@ def asked(packages: str, **machine: str) -> Solution:
 def said(package: str, version: str, build: Build | None = None, **machine: str) -> list[tuple[str, str]]:
     """(verdict, text) of what the wheel of one release says."""
     release = PackageRelease(package=package, version=version, source="x", as_of="2026-11-23")
-    way = PackageWay(id=package, package=package, kernels=True, source="x", as_of="2026-11-23")
+    builds = (build.tag,) if build else ()
+    way = PackageWay(id=package, package=package, code=package, builds=builds, source="x", as_of="2026-11-23")
     return [(r.verdict, r.text) for r in judge(KB, described(KB, **machine), release, way, build)]
 
 
@@ -55,18 +57,19 @@ def test_a_library_for_each_cuda_must_have_torch_s() -> None:
 
 
 def test_what_is_opened_while_it_runs_counts_too() -> None:
-    held = KB.wheel_content("ctranslate2", "4.8.5")
-    assert held
+    held = next(c for c in KB.wheel_contents("ctranslate2", "x86_64") if c.version == "4.8.5")
     assert (held.needed, majors(held)) == ((), {12})
     found = asked("ctranslate2", **{**H100, "driver": "450.80.02"})
     assert found.status == "impossible"
-    assert "CUDA 12.0 needs driver >= 525.60.13; 450.80.02 is loaded" in found.refusals()[0].text
+    assert "CUDA 12.0 needs driver >= 525.60.13; 450.80.02 is loaded" in explain(found)
     assert asked("ctranslate2", **H100).status == "solved"
 
 
 def test_a_patch_that_was_not_read_is_judged_by_one_of_its_series() -> None:
     assert said("ctranslate2", "4.8.1", None, **H100) == said("ctranslate2", "4.8.5", None, **H100)
-    assert said("ctranslate2", "9.9.9", None, **H100) == [("unknown", "the libraries of its wheel were not read")]
+    assert said("ctranslate2", "9.9.9", None, **H100) == [
+        ("unknown", "the libraries of its wheel on x86_64 were not read")
+    ]
 
 
 def test_a_package_of_the_stable_abi_goes_with_every_later_torch() -> None:
@@ -84,3 +87,35 @@ def test_an_extra_that_pins_a_release_that_does_not_exist_is_refused() -> None:
 def test_where_wheels_of_one_name_differ_by_cuda_torch_s_index_is_taken() -> None:
     found = asked("torch xformers==0.0.35", **H100)
     assert " ".join(found.commands[0]).endswith("xformers==0.0.35 --index-url https://download.pytorch.org/whl/cu130")
+
+
+@each(
+    "packages, machine, status, version",
+    [
+        ("sglang", {"gpu": "T4"}, "impossible", "0.5.23"),  # sglang-kernel has no code for sm_75
+        ("sglang", {"gpu": "A100"}, "solved", "0.5.23"),
+        (
+            "sglang",
+            {"gpu": "A100", "machine": "aarch64"},
+            "impossible",
+            "0.5.23",
+        ),  # for Arm from sm_90 on
+        ("onnxruntime-gpu", {"gpu": "B200"}, "solved", "1.28.0"),  # later ones have no code for sm_100
+        ("onnxruntime-gpu", {"gpu": "GTX 970"}, "solved", "1.20.2"),
+        ("jax", {"gpu": "sm_110"}, "solved", "0.12.0.1"),
+        ("paddlepaddle-gpu", {"gpu": "H100"}, "impossible", "2.6.2"),
+        ("cupy", {"gpu": "gfx906", "driver": "6.4.1"}, "impossible", "14.2.0"),
+        ("torch==2.14.1 xformers", {"gpu": "GTX 1080"}, "unknown", "0.0.35"),  # the wheel on PyPI has no code for it
+        ("torch==2.14.1 xformers", {"gpu": "A100"}, "solved", "0.0.35"),
+        ("torch xformers", {"gpu": "gfx1100", "driver": "30.10"}, "unknown", "0.0.35"),  # nobody read that index
+    ],
+)
+def test_the_code_of_the_wheel_that_has_it_decides(
+    packages: str, machine: dict[str, str], status: str, version: str
+) -> None:
+    found = asked(packages, **{"driver": "580.95.05", "python": "3.12", **machine})
+    assert (found.status, found.picks[0].version) == (status, version)
+
+
+def test_jax_for_thor_is_the_one_of_cuda_13() -> None:
+    assert "jax[cuda13]" in str(asked("jax", gpu="sm_110", driver="580.00", python="3.12").commands)

@@ -10,8 +10,6 @@ import re
 from collections import Counter
 from functools import cache
 
-import pytest
-
 from doctor.knowledge import Knowledge
 from doctor.knowledge.store import table
 from doctor.resolve import Solution, described, explain, settle
@@ -19,12 +17,11 @@ from doctor.resolve.resolver import question
 from tests.each import each
 from tests.resolve.queries import Query, queries
 
-pytestmark = pytest.mark.slow
 KB = Knowledge()
 QUERIES = queries()
 INDEXES = re.compile(
     r"https://(download\.pytorch\.org/whl/(cpu|cu\d{3}|rocm\d+\.\d+(\.\d+)?)|wheels\.vllm\.ai/(rocm/)?\d+\.\d+\.\d+/(cu|rocm)\d+|"
-    r"(rocm\.nightlies|repo)\.amd\.com/(rocm/)?whl-multi-arch/|pypi\.nvidia\.com)"
+    r"(rocm\.nightlies|repo)\.amd\.com/(rocm/)?whl-multi-arch/|stable\.repo\.amd\.com/rocm/whl-next/|pypi\.nvidia\.com)"
 )
 
 

@@ -8,7 +8,7 @@ from doctor.facts.origin import State
 from doctor.knowledge import Knowledge
 from doctor.knowledge.frameworks import RecordedResolution
 from doctor.knowledge.store import table
-from doctor.resolve import Resolution, described, explain, settle, solve
+from doctor.resolve import Resolution, described, explain, gate, settle, solve
 from doctor.resolve.records import recorded
 from doctor.resolve.resolver import Asked, Question, absent, argv, question, verdict
 from doctor.system.base import Output, Reading
@@ -21,6 +21,11 @@ REFUSAL = """error: No solution found when resolving dependencies
   cause: Because only certifi<=2026.10.18 is available and vllm>=0.33.0 depends on certifi>=2026.10.19, we can \
 conclude that vllm>=0.33.0 cannot be used.
          And because you require vllm==0.33.0, we can conclude that your requirements are unsatisfiable.
+"""
+# The same of vllm 0.32.0 for glibc 2.28, 2026-11-24; shortened.
+NO_WHEEL = """error: No solution found when resolving dependencies
+  cause: Because llguidance{platform_machine == 'arm64' or platform_machine == 'x86_64'}>=1.7.0,<=1.7.6 has no usable \
+wheels and only the following versions of llguidance{platform_machine == 'arm64'} are available:
 """
 # uv 0.13.9 without a network, 2026-11-23.
 UNREACHED = """error: Request failed after 3 retries in 9.4s
@@ -83,6 +88,7 @@ def test_what_is_compiled_is_left_out_and_then_nothing_is_called_resolved() -> N
     [
         (0, "a==1\nb==2\n", "", "resolved", "2 packages, Python 3.12, glibc 2.39"),
         (1, "", REFUSAL, "refused", "only certifi<=2026.10.18 is available"),
+        (1, "", NO_WHEEL, "not-tried", "llguidance>=1.7.0,<=1.7.6 has no wheel for Python 3.12, glibc 2.39"),
         (2, "", UNREACHED, "not-tried", "https://wheels.vllm.ai/0.24.0/cu129 can't be reached"),
         (2, "", "error: unexpected argument '--python-platform'", "not-tried", "uv failed: error: unexpected"),
         (2, "", "", "not-tried", "uv failed: no output"),
@@ -116,6 +122,19 @@ def test_a_release_that_the_resolver_refuses_is_passed_over() -> None:
     found = settle(KB, described(KB, **H100), ["vllm"], ask=refuses("vllm==0.33.0"))
     assert (found.status, found.picks[0].version, found.asked) == ("solved", "0.32.0", ("vllm",))
     assert found.passed_over[0].startswith("vllm 0.33.0: refused by uv 0.13.9")
+
+
+def test_a_recorded_refusal_does_not_overrule_what_uv_says_today(monkeypatch: pytest.MonkeyPatch) -> None:
+    """vllm 0.33.0 was refused while an index lacked certifi; beside a source package the rest resolves today."""
+    old = Resolution("refused", "uv 0.13.9", "the index", "2026-11-23", "Because vllm==0.33.0", recorded=True)
+    monkeypatch.setattr(gate, "recorded", lambda _, about: old if "vllm==0.33.0" in about.requirements else None)
+
+    def today(about: Question) -> Resolution:
+        return said(0, "vllm==0.33.0\n", asked=about)
+
+    asked, target = ["vllm", "flash-attn"], described(KB, **H100)
+    versions = [settle(KB, target, asked, ask=ask).picks[0].version for ask in (today, absent("--offline"))]
+    assert versions == ["0.33.0", "0.32.0"]
 
 
 def test_a_release_that_was_asked_and_is_refused_has_no_commands() -> None:

@@ -11,6 +11,7 @@ from doctor.facts import Snapshot
 from doctor.knowledge import Knowledge
 from doctor.resolve import Solution, described, explain, from_snapshot, solve
 from doctor.resolve.target import amdgpu_release, other_here
+from tests.each import each
 from tests.rules import machines
 
 KB = Knowledge()
@@ -276,12 +277,56 @@ def test_a_plug_in_for_the_machine_s_rocm_needs_that_rocm() -> None:
     found = solve(KB, described(KB, gpu="gfx942", rocm="6.4", driver="6.4.1", python="3.12"), ["jax"])
     assert found.status == "impossible"
     assert "it needs ROCm 7.0 to 7.14 on the machine; 6.4 is installed" in found.refusals()[0].text
-    assert found.changes[0].text.startswith("another ROCm (")
+    assert found.changes[0].text == "ROCm 7.0 to 7.14 instead of 6.4"
 
 
 def test_a_library_that_the_command_does_not_install_is_named() -> None:
     needs = {
-        name: solve(KB, described(KB, gpu="T4", python="3.12"), [name]).needs for name in ("ctranslate2", "faiss-gpu")
+        name: solve(KB, described(KB, gpu="T4", driver="550.54.14", python="3.12"), [name]).needs
+        for name in ("ctranslate2", "faiss-gpu")
     }
     assert needs["ctranslate2"] == ("libcublas.so.12 (CUDA 12) on the machine: this command does not install it",)
     assert needs["faiss-gpu"] == ()
+
+
+@each(
+    "packages, machine, status, words",
+    [
+        # A driver that does not drive the GPU fits no package, torch or not.
+        ("jax", {"gpu": "B200", "driver": "560.35.03"}, "impossible", "sm_100 needs driver branch >= 570"),
+        ("jax", {"gpu": "B200", "driver": "575.57.08"}, "solved", ""),
+        ("onnxruntime-gpu", {"gpu": "V100", "driver": "590.48.01"}, "impossible", "that supports sm_70 is 580"),
+        ("vllm", {"gpu": "gfx950", "driver": "6.4.1"}, "impossible", "gfx950 needs amdgpu >= 30.10.0"),
+        ("torch", {"gpu": "gfx1201", "driver": "6.3"}, "unknown", "from amdgpu 6.4.1 on; whether 6.3 drives it"),
+        ("torch", {"gpu": "gfx1102", "driver": "6.4.1"}, "solved", ""),
+        # Jetson's driver has a number of its own; Nano, TX2 and Xavier have no CUDA of Arm servers.
+        ("torch", {"gpu": "sm_110", "driver": "580.00"}, "solved", ""),
+        ("torch", {"gpu": "sm_90", "driver": "580.00", "machine": "aarch64"}, "solved", ""),
+        ("torch==2.5.1", {"gpu": "sm_72"}, "impossible", "need JetPack 7 or newer"),
+        # AMD's own wheels where PyTorch's are not known to fit the driver, for Instinct and Radeon by their lists.
+        ("torch", {"gpu": "gfx950", "driver": "31.60"}, "solved", ""),
+        ("torch", {"gpu": "gfx1153", "driver": "30.30"}, "solved", ""),
+        ("torch", {"gpu": "gfx950", "driver": "31.60", "machine": "aarch64"}, "impossible", "built for x86_64"),
+    ],
+)
+def test_driver_and_gpu_are_judged_for_every_package(
+    packages: str, machine: dict[str, str], status: str, words: str
+) -> None:
+    found = asked(packages, python="3.12", **machine)
+    assert (found.status, words in explain(found)) == (status, True)
+
+
+def test_amd_s_own_wheels_are_of_the_rocm_that_the_driver_serves() -> None:
+    assert "2.14.0+rocm10.1.0" in str(asked("torch", gpu="gfx950", driver="31.60", python="3.12").commands)
+    assert "2.12.0+rocm7.14.0" in str(asked("torch", gpu="gfx1153", driver="30.30", python="3.12").commands)
+
+
+def test_a_reason_against_the_newest_release_is_given_once() -> None:
+    found = asked("triton", gpu="V100", driver="570.133.20", python="3.12")
+    assert len(found.passed_over) == len({line.partition(": ")[2] for line in found.passed_over}) == 2
+    assert found.passed_over[1] == "triton 3.9.0: torch 2.14.1 needs triton ~=3.8.0"
+
+
+def test_a_module_s_number_is_taken_for_its_release() -> None:
+    assert described(KB, gpu="gfx942", driver="6.16.13").driver == "30.30.0"
+    assert described(KB, gpu="gfx942", driver="6.4.1").driver == "6.4.1"

@@ -4,6 +4,7 @@ sources that the catalogue was not made from."""
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,7 +43,7 @@ def answer(stack: Stack) -> str:
         return _solved(stack.asked)
     if stack.question == "module":
         return "no" if KB.open_module(words[0]) == "unsupported" else "yes"
-    ask = {
+    ask: dict[str, Callable[..., windows.Answer]] = {
         "driver-cuda": windows.driver_serves_cuda,
         "rocm-gpu": windows.rocm_lists_gpu,
         "kmd": windows.kmd_serves_rocm,

@@ -5,15 +5,11 @@ from __future__ import annotations
 import re
 
 from doctor.facts.snapshot import Snapshot
-from doctor.knowledge.windows import GENERIC
+from doctor.knowledge.gpu_code import way
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib.arguments import Knowledge
 from doctor.rules.lib.torch_build_at_hand import build_of, on_arm
 from doctor.versions import Dotted
-
-_SOLE = {53, 62, 72, 87, 101, 110}
-"""Code for these runs on that device alone (torch 2.15 torch/cuda/__init__.py, 2026-11-20)."""
-_CODE = Lazy(r"^(?P<kind>sm_|compute_)?(?P<major>\d+)\.?(?P<minor>\d)(?P<letter>[af]?)(?P<ptx>\+PTX)?$")
 
 
 def made_for(machine: Snapshot, kb: Knowledge) -> tuple[str | None, tuple[str, ...] | None]:
@@ -38,41 +34,10 @@ def _official(version: str | None) -> bool:
     return re.fullmatch(r"\d+\.\d+\.\d+\+rocm\d+\.\d+(?:\.\d)?", version or "") is not None
 
 
-_RENAMED = {101, 110}
-"""Thor: CUDA 13 calls 10.1 11.0, and code for either runs on it (torch 2.15 torch/cuda/__init__.py, 2026-11-20)."""
-
-
-def runs(arch: str, built: tuple[str, ...]) -> bool:
-    """Whether code for `built` runs on `arch`: same major and a minor at or below, PTX at or below, same gfx."""
-    if arch.startswith("gfx"):
-        mine = arch.split(":")[0]
-        return any(b.split(":")[0] == mine or int_of(mine) in GENERIC.get(b, ()) for b in built)
-    device = _CODE.match(arch)
-    if not device:
-        return True
-    here = int(device["major"]) * 10 + int(device["minor"])
-    return any(_serves(code, here) for code in map(_CODE.match, built) if code)
-
-
-def _serves(code: re.Match[str], device: int) -> bool:
-    number = int(code["major"]) * 10 + int(code["minor"])
-    if code["letter"] == "a":  # sm_90a runs on 9.0 alone
-        return number == device
-    if code["letter"] == "f":
-        return number <= device and number // 10 == device // 10
-    if {number, device} <= _RENAMED:
-        return number == device or code["kind"] != "compute_"
-    if (code["kind"] == "compute_" or code["ptx"]) and number <= device:
-        return True
-    if number in _SOLE or device in _SOLE:
-        return number == device and code["kind"] != "compute_"
-    return number // 10 == device // 10 and number <= device and code["kind"] != "compute_"
-
-
-def int_of(gfx: str) -> int:
-    """1031 of `gfx1031`; -1 for a target with letters."""
-    body = gfx.removeprefix("gfx")
-    return int(body) if body.isdigit() else -1
+def runs(kb: Knowledge, arch: str, built: tuple[str, ...], cuda: str | None = None) -> bool:
+    """Whether code for `built` runs on `arch`, as far as is known."""
+    found = way(kb, arch, built, cuda=cuda)
+    return found.runs or found.kind == "unknown"
 
 
 def torch_serves(machine: Snapshot, kb: Knowledge) -> bool:
@@ -81,7 +46,7 @@ def torch_serves(machine: Snapshot, kb: Knowledge) -> bool:
     vendor, archs = made_for(machine, kb)
     gpus = machine.of_vendor(vendor or "-")
     archs = archs or (_at_least(machine, kb) if vendor == "nvidia" else None)
-    return bool(archs and gpus) and all(g.arch and runs(g.arch, archs or ()) for g in gpus)
+    return bool(archs and gpus) and all(g.arch and runs(kb, g.arch, archs or (), machine.torch.cuda) for g in gpus)
 
 
 def no_wheel_serves(machine: Snapshot, kb: Knowledge, arch: str) -> bool:
@@ -98,7 +63,7 @@ def no_wheel_serves(machine: Snapshot, kb: Knowledge, arch: str) -> bool:
 
 def _may_serve(kb: Knowledge, archs: tuple[str, ...] | None, tag: str, arch: str) -> bool:
     if archs:
-        return runs(arch, archs)
+        return runs(kb, arch, archs, f"{tag[2:-1]}.{tag[-1]}")
     found, cuda = kb.compute_capability(arch), Dotted(f"{tag[2:-1]}.{tag[-1]}")
     if found is None:
         return True

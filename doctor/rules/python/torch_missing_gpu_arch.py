@@ -78,7 +78,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     if not archs or not gpus:
         return
     pasted = run_line.from_text(machine, "torch.version")
-    served = [g for g in gpus if runs(g.arch or "", archs) or _overridden(machine, archs, vendor)]
+    served = [
+        g for g in gpus if runs(kb, g.arch or "", archs, machine.torch.cuda) or _overridden(machine, kb, archs, vendor)
+    ]
     unserved = {g.arch for g in gpus if g not in served and not (is_integrated(g) and served)}
     for arch in sorted(unserved - {None}, key=str):
         first = next(g for g in gpus if g.arch == arch)
@@ -177,11 +179,11 @@ def decides(machine: Snapshot, kb: Knowledge) -> bool:
     return torch_serves(machine, kb) or (bool(archs and gpus) and all(g.arch for g in gpus))
 
 
-def _overridden(machine: Snapshot, archs: tuple[str, ...], vendor: str | None) -> bool:
+def _overridden(machine: Snapshot, kb: Knowledge, archs: tuple[str, ...], vendor: str | None) -> bool:
     """Whether HSA_OVERRIDE_GFX_VERSION makes the GPUs pass as one that torch has code for."""
     for name, value in (machine.environment or {}).items():
         if vendor == "amd" and name.startswith("HSA_OVERRIDE_GFX_VERSION"):
             parts = value.split(".")
             if len(parts) == 3 and all(p.isdigit() for p in parts):
-                return runs(f"gfx{parts[0]}{int(parts[1]):x}{int(parts[2]):x}", archs)
+                return runs(kb, f"gfx{parts[0]}{int(parts[1]):x}{int(parts[2]):x}", archs)
     return False
