@@ -1,8 +1,8 @@
 """Names that the structure of a text tells: values under keys, cells of tables, folders of paths, places in lines of a known
 form, and hosts where an address stands.
 
->>> sorted(named("uid=1009(mia.k) gid=44(video)\\nAccount=fusion2 UserId=mia.k(1009)"))
-[('group', 'fusion2'), ('user', 'mia.k')]
+>>> sorted(named("uid=1009(mia.k) gid=44(video)\\nAccount=geolab UserId=mia.k(1009)")[0])
+[('group', 'geolab'), ('user', 'mia.k')]
 """
 
 # ruff: noqa: E501, SIM905 -- tables
@@ -18,7 +18,7 @@ from doctor.redaction.nodes import Node, nodes
 from doctor.redaction.public_hosts import is_public
 from doctor.redaction.stand_ins import MADE
 from doctor.redaction.unknown import is_strange, unknown
-from doctor.redaction.vocabulary import is_ordinary
+from doctor.redaction.vocabulary import is_ordinary, listed
 
 _N = r"[A-Za-z_][\w-]{1,62}"
 _PERSON = Lazy(
@@ -33,8 +33,21 @@ _PLACES: tuple[tuple[str, str, Lazy], ...] = tuple(
         ("host", ":", rf"(?<![\w/.@$=-])(?=[a-z]*[-_0-9])({_N}):(?:22|53|80|443|\d{{4,5}})(?![\w.:-])"),
         ("host project", "//", r"(?:(?<=[\s\"'=(])|^)//([A-Za-z][\w-]{2,62})/([A-Za-z][\w$-]{1,62})"),
         ("host project", "\\\\", r"(?<![\w\\:])\\\\([A-Za-z][\w-]{2,62})\\([\w$-]{2,62})"),
-        ("host project", ":/", r"(?<![\w/.:@$}{-])([A-Za-z_][\w.-]{1,80}):/(?:[\w.-]{1,40}/){0,4}([A-Za-z][\w.-]{1,63}),?\s(?:on\s|[\d.]{1,8}[KMGTP]\s[^\n]{0,60}?)?/"),
+        ("host! project", ":/", r"(?<![\w/.:@$}{-])(?<!-v )(?<!volume )([A-Za-z_][\w.-]{1,80}):/(?:[\w.-]{1,40}/){0,4}([A-Za-z][\w.-]{1,63}),?\s(?:on\s|[\d.]{1,8}[KMGTP]\s[^\n]{0,60}?)?/"),
         ("host project", "@", rf"(?:^|[\s,:])({_N}|[\d.]{{7,15}})@(?:o2ib|tcp)\d{{0,3}}:/(?:[\w.-]{{1,40}}/){{0,3}}([A-Za-z][\w.-]{{1,63}})"),
+        ("host!", "-t", r"\s-t (?:ceph|nfs4?|lustre|beegfs) (?:-o \S{1,200} )?([A-Za-z][\w.-]{1,62})[:,]"),
+        ("project!", "-", r"(?<![\w.-])([a-z][\w]{1,7})-(?:OST|MDT|MGS)[0-9a-f]{4}"),
+        ("user! host! project!", "://", r"(?m)\w(?<!http)(?<!https)://(?:\[secret\]|([\w.%+-]{2,60}):(?:\[secret\]|[^\s:@/\"']{0,200}))@([A-Za-z][\w-]{1,60}(?=[:/,]))?(?:[\w.:,-]{0,80}/([\w-]{2,60})(?=[\s\"'?]|$))?"),
+        ("group! project!", "@", r"https?://[^\s/@\"']{1,300}@[\w.:-]{3,100}/([\w.-]{2,60})/([\w.-]{2,60}?)(?:\.git)?(?=[\s\"'/]|$)"),
+        ("group! project!", "git@", r"git@(?!github\.|gitlab\.com|bitbucket\.org|ssh\.)[\w.-]{1,100}:([\w.-]{2,60})/([\w.-]{2,60}?)(?:\.git)?(?=[@\s\"'#]|$)"),
+        ("user!", "'@'", r"'([\w.-]{2,60})'@'"), ("user!", "/ ", r"\b(?:user|login|as) ([\w.-]{2,40}) ?/ ?(?:password:? )?\[secret"),
+        ("group!", "aws_", r"(?m)^\[(?:profile )?([\w-]{3,60})\]\n(?:[^\n\[]{1,200}\n){0,3}aws_"),
+        ("user! host!", "@", r"(?:^|[\s(\[])([a-z_][\w.-]{1,40})@([A-Za-z][\w-]{1,60})(?::[~/][^\s$#]{0,200}[$#]|\s[~/][^\s\]]{0,80}\][$#])(?=\s|$)"),
+        ("user!", "", r"(?i:\b(?:create|alter|drop) (?:user|role) (?:if (?:not )?exists )?)[`'\"]?([A-Za-z_][\w.-]{1,60})"),
+        ("user!", "-", r"\s-[uU][ =]?([A-Za-z][\w.-]{1,60})\s{1,3}-[pP]"), ("user! host! project", "::", r"(?:^|\s)([\w.-]{2,60})@([A-Za-z][\w.-]{1,60})::([\w-]{2,60})"),
+        ("host!", " -", r"\b(?:mysql\w{0,8}|mariadb|psql|pg_\w{2,12}|redis-cli|mongo\w{0,6}|ldap\w{3,8})\b[^\n;|&]{0,120}?\s-[hH] ?([A-Za-z][\w-]{1,60})"),
+        ("host!", ": [", r"(?m:^(?:ok|changed|fatal|skipping|failed|unreachable|included|rescued): \[)([A-Za-z][\w-]{1,60})[\] ]"), ("host!", " : ok=", r"(?m:^)([A-Za-z][\w-]{1,60}) {1,40}: ok=\d"),
+        ("project", "--name", r"\b(?:docker|podman|nerdctl|run|create)\s[^\n]{0,400}?\s--name[ =]([A-Za-z][\w.-]{1,60})"),
         ("host", "[", r"(?<![\w.$-])([A-Za-z][\w-]{1,40}?)-?\[\d{2,6}(?:[,-]\d{2,6}){1,40}\](?![\w.])"),
         ("host", ":", rf"(?<=://)({_N})(?=[:/,])"),
         ("group project", "git", r"(?:git@[\w.-]{1,100}:|ssh://(?:\w{1,30}@)?[\w.-]{1,100}(?::\d{2,5})?/)([\w.-]{2,60})/([\w.-]{2,60}?)(?:\.git)?(?=[@\s\"'#]|$)"),
@@ -44,7 +57,7 @@ _PLACES: tuple[tuple[str, str, Lazy], ...] = tuple(
         ("user", "Uid: (", r"Uid: \(\s{0,6}\d{4,10}/\s{0,12}([A-Za-z_][\w.-]{1,62})\)"), ("group", "Gid: (", r"Gid: \(\s{0,6}\d{4,10}/\s{0,12}([A-Za-z_][\w.-]{1,62})\)"),
         ("user", "~", r"(?<![\w/~=])~([A-Za-z_][\w.-]{1,62})/"),
         ("site", "wandb.ai/", r"wandb\.ai/([\w-]{3,60})/"), ("project", "wandb.ai/", r"wandb\.ai/[\w-]{3,60}/([\w-]{3,60})"),
-        ("machine", " ", r"\b(?:[Nn]ode|[Hh]ost|[Mm]achine|[Ss]erver)(?: name)?[: ] ?'?(?=[a-z-]{2,40}\d|[a-z]{3,20}-[a-z])([a-z][\w-]{3,60})(?![\w./=-]|:\S)"),
+        ("machine", " ", r"\b(?:[Nn]ode|[Hh]ost|[Mm]achine|[Ss]erver)(?: name)?[: ] ?'?(?=[a-z-]{2,40}\d)([a-z][\w-]{3,60})(?![\w./=-]|:\S)"),
         ("host group", "/", r"(?:\bimage\\{0,3}[\"']?:\s{0,3}\\{0,3}[\"']?|\bFROM |[Ff]rom:? |\bpull )(?!(?:nvcr|ghcr|quay|docker|gcr)\.io|mcr\.|registry\.(?:k8s|redhat|access)|public\.ecr)([\w-]{1,60}(?:\.[\w-]{1,60}){1,5})(?::\d{2,5})?/(?:([\w.-]{2,60})/)?"),
         ("project", "/", r"(?<![\w./-])(?:pod|deployment|statefulset|daemonset|job|namespace|secret|configmap)s?(?:\.apps|\.batch)?/([a-z][\w.-]{2,62})(?![\w/])"),
         ("host", "(", r"(?<![\w./-])([a-z][\w-]{2,62}) \((?:\d{1,3}\.){3}\d{1,3}\)"),
@@ -63,6 +76,8 @@ _MANY = Lazy(r"@?[\w.-]{2,60}(?:\[[\d,-]{1,80}\])?(?:, ?@?[\w.-]{2,60}(?:\[[\d,-
 _LIKE_HOST = Lazy(r"(?=[^\d_-]{0,60}[\d_-])[a-z][\w-]{2,62}|[A-Z][A-Z0-9-]{2,15}")
 _NUMBERED = Lazy(r"(?:[a-z]{2,12}-){0,3}(?:node|host|compute|server|login|head|worker|dgx|hgx|mgmt)[_-]?\d{1,4}")
 """Names that a machine has, though all words in it are ordinary: `gpu-node-17`, `node07`."""
+_CERTAIN = ("user", "users", "username", "userid", "login", "logname", "owner", "owners", "submitter", "creator", "account", "accounts", "hostname", "nodename", "batchhost")
+_WORD = Lazy(r"[a-z_][\w.+-]*(?:\(\d+\))?")
 _SHORT_NUMBER = 7
 _NO_VALUES = frozenset(
     "true false yes no on off auto default enabled disabled int str string bool null none self other others unknown error is was not the this that value name id"
@@ -77,27 +92,47 @@ _NO_NAMES = frozenset(
 )
 
 
-def named(text: str) -> list[tuple[str, str]]:
-    """Kind and name of each that a field tells, without those that every machine has."""
+def named(text: str) -> tuple[list[tuple[str, str]], list[tuple[int, int, str]]]:
+    """Kind and name of each that a field tells, without those that every machine has; and where an ordinary word stands
+    that is certainly a name there, with its kind."""
     if "Package: " in text or "Metadata-Version: " in text:
-        text = _PUBLISHED.sub("\n", text)
-    found = (("host" if kind == "machine" else kind, name) for kind, name in _all(text) if _is_name(kind, name))
-    return list(dict.fromkeys(found))  # what a structure says of a name stands before what a lone word says
+        text = _PUBLISHED.sub(lambda m: "\n" * len(m[0]), text)
+    names: dict[tuple[str, str], None] = {}  # what a structure says of a name stands before what a lone word says
+    places = []
+    for kind, name, place in _all(text):
+        certain, kind = kind[-1:] == "!", kind.rstrip("!")
+        kind = "host" if kind == "machine" else kind
+        if not _may_be_name(kind, name):
+            continue
+        if _is_telling(kind, name):
+            names.setdefault((kind, name))
+        elif certain and name.lower() not in listed("accounts"):
+            at = text.find(name, place, place + len(name) + 100)
+            places += [(at, at + len(name), kind)] * (at >= 0)
+    return list(names), places
 
 
-def _all(text: str) -> Iterator[tuple[str, str]]:
+def _all(text: str) -> Iterator[tuple[str, str, int]]:
     for node in nodes(text):
-        yield from _of_node(node)
+        certain = _is_certain(node)
+        yield from ((kind + certain, name, node.at) for kind, name in _of_node(node))
     if "/" in text or "\\" in text:
-        yield from paths.owners(text)
-    for kind, cell in tables.cells(text):
-        yield from _of_value(kind, cell)
-    yield from ((kind, name.rstrip(".-" if kind != "user" else ".")) for kind, name in lines.rows(text))
+        yield from ((kind, name, -1) for kind, name in paths.owners(text))
+    for kind, cell, place in tables.cells(text):
+        certain = kind[-1:] if kind[-1:] == "!" else ""
+        yield from ((found + certain, name, place) for found, name in _of_value(kind.rstrip("!"), cell))
+    yield from ((kind, name.rstrip(".-" if kind[:4] != "user" else "."), at) for kind, name, at in lines.rows(text))
     for kinds, hint, pattern in _PLACES:
         if hint in text:
             for found in pattern.finditer(text):
-                yield from ((kind, found[n]) for n, kind in enumerate(kinds.split(), 1) if found[n])
-    yield from unknown(text)
+                yield from ((kind, found[n], found.start(n)) for n, kind in enumerate(kinds.split(), 1) if found[n])
+    yield from ((kind, name, -1) for kind, name in unknown(text))
+
+
+def _is_certain(node: Node) -> str:
+    """`!` where a word that stands alone under that key is a name whatever word it is."""
+    key = "".join(words_of(node.key)[-2:])
+    return "!" * (node.firm and key.endswith(_CERTAIN) and bool(_WORD.fullmatch(node.value.strip("\"' "))))
 
 
 def _of_node(node: Node) -> Iterator[tuple[str, str]]:
@@ -155,18 +190,11 @@ def _of_value(kind: str, value: str) -> Iterator[tuple[str, str]]:
         yield kind, name.rstrip(".-" if kind != "user" else ".")
 
 
-def _is_name(kind: str, name: str) -> bool:
+def _may_be_name(kind: str, name: str) -> bool:
     low = name.lower().rstrip("+")
     if kind == "host" and _NUMBERED.fullmatch(low):
         return True
-    if (
-        len(low) < 3
-        or low[0] == "."
-        or low in _NO_VALUES
-        or name in _NO_NAMES
-        or is_ordinary(low)
-        or MADE.fullmatch(name)
-    ):
+    if len(low) < 2 or low[0] == "." or low in _NO_VALUES or name in _NO_NAMES or MADE.fullmatch(name):
         return False
     if (
         (name.isdigit() and not (kind == "serial" and len(name) > _SHORT_NUMBER))
@@ -174,10 +202,15 @@ def _is_name(kind: str, name: str) -> bool:
         or low.startswith(("systemd", "user-", "host-", "project-", "group-", "site-"))
     ):
         return False
-    if kind == "serial" and not any(c.isdigit() for c in name):
+    return kind != "serial" or any(c.isdigit() for c in name)
+
+
+def _is_telling(kind: str, name: str) -> bool:
+    """Whether it is a name wherever it stands."""
+    if kind == "host" and _NUMBERED.fullmatch(name.lower()):
+        return True
+    if len(name.rstrip("+")) < 3 or is_ordinary(name.rstrip("+")):
         return False
     if " " in name:
         return any(map(is_strange, name.split()))
-    if kind == "host" and "." in name:
-        return not is_public(name)
-    return True
+    return kind != "host" or "." not in name or not is_public(name)

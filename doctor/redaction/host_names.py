@@ -80,6 +80,7 @@ def _of_dotted(found: re.Match[str], named: Named) -> str:
         host not in (low, host.upper())
         or not is_host(host, firm=firm[:1] if _FIRM.match(firm) else "")
         or is_public(host)
+        or low in OF_TENANTS
         or MADE.fullmatch(host)
     ):
         return found[0]

@@ -1,8 +1,9 @@
 """Names by their place in a line of a known form, each written as the line looks: `<user>`, `<group>`, `<host>`, `<project>`,
 `<site>` are what is looked for, `_` is space, `#` a number, `*` a word, `~` a quote or none, `...` anything on the line.
+A form with `!` is certain: what stands there is a name though it be an ordinary word, and its kind ends in `!`.
 
->>> sorted(set(rows("uid=1009(mia.k) gid=44(video)\\nsudo: mia.k : TTY=pts/1")))
-[('group', 'video'), ('user', 'mia.k')]
+>>> sorted(rows("uid=1009(mia.k) gid=44(video)\\nsudo: tom : TTY=pts/1"))
+[('group!', 'video', 23), ('user!', 'mia.k', 9), ('user!', 'tom', 36)]
 """
 
 # ruff: noqa: E501 -- tables
@@ -22,22 +23,25 @@ _PERSON = (
 _LETTERS = {
     "_": r"[ \t]{1,30}", "#": r"\d{1,10}", "*": r"[^\s,]{1,60}", "~": r"\\{0,3}[\"'`]?", "^": r"(?m:^[ \t]{0,12})", "$": r"(?=[\s,;.)'\"]|\Z)",
     "...": r"[^\n]{0,200}?", "<user>": rf"(?:(?P<site%d>[A-Z][A-Z0-9-]{{1,14}})(?:\\\\?|\+))?(?P<user%d>{_NAME}\$?)", "<person>": rf"(?P<user%d>{_PERSON})",
-    "<mode>": _MODE, "<date>": _DATE, "<ip>": r"(?=[\da-fA-F]{1,4}[.:])[\da-fA-F.:]{7,39}", "<dec>": r"\d{1,4}\.\d", "<path>": r"[~/][^\s:]{0,200}", "<key>": r"(?:sk-)?(?:ssh|ecdsa)-\S{3,40} AAAA",
+    "<mode>": _MODE, "<date>": _DATE, "<ip>": r"(?:(?:\d{1,3}\.){3}\d{1,3}|(?:[\da-f]{0,4}:){2,7}[\da-f]{0,4}(?![\da-f.:]))", "<dec>": r"\d{1,4}\.\d", "<path>": r"[~/][^\s:]{0,200}", "<key>": r"(?:sk-)?(?:ssh|ecdsa)-\S{3,40} AAAA",
     "<st>": r"(?:R|PD|CG|CD|CF|CA|F|TO|S|NF|OOM)", "<time>": r"[\d:-]{3,14}", "<users>": rf"(?P<users%d>{_NAME}(?:,{_NAME}){{0,40}})", "<gecos>": rf"(?P<user%d>{_PERSON})?[^:\n]{{0,80}}",
     "<clock>": r"(?:\d{4}-\d\d-\d\d|[A-Z][a-z]{2})[^\n]{1,12}\d\d:\d\d", "<uid>": r"\d{4,10}", "<perm>": r"[r-][w-][xsStT-]",
 }  # fmt: skip
+_MEMBER = re.compile(r"[^,]+")
 _TOKEN = re.compile(r"<(\w+)>|\.\.\.|[_#*~^$]|\\.|[^<._#*~^$\\]+|.")
 _FORMS = r"""
-uid=#(<user>) ¦ gid=#(<group>) ¦ groups=#(<group>) ¦ ,#(<group>) ¦ ^<user>:x:<uid>:#:<gecos>:/ ¦ ^<group>:x:#:<users> ¦ ^<ip>_<host>
-<mode>_#_<user>_*_ ¦ <mode>_#_*_<group>_ ¦ <mode>_<user>/*_#_ ¦ <mode>_*/<group>_#_ ¦ ^<user>_#_<dec>_<dec>_# ¦ ^<user>+_#_<dec>_<dec>_
-<user>_pts/#_ ¦ ^<host>:~ <user>\$ ¦ Syncing run <project> to <group>/<project>$ ¦ <user> is not in the sudoers ¦ @<host> <project>]\$ ¦ <user> : TTY= ¦ Accepted * for <user> from ¦ Failed * for <user> from ¦  user ~<user>(uid
-Linux <host> #.#...# ¦ ^<date> <host> *:_ ¦ ^<date>_<host> *[#]:_ ¦ ^<host>,<ip>_<key> ¦ ^Host_<host>\n ¦ ^User_<user>$ ¦ [<user>@#-#-#T
-<user> at <host> in ~ ¦ Node:_<host>/ ¦ <person>~ <*@*> ¦ \#SBATCH_...-A_<group>$ ¦ srun: error: <host>: task
+!uid=#(<user>) ¦ !gid=#(<group>) ¦ !groups=#(<group>) ¦ !,#(<group>) ¦ !^<user>:x:<uid>:#:<gecos>:/ ¦ !^<group>:x:#:<users> ¦ ^<ip>_<host>
+!<mode>_#_<user>_*_ ¦ !<mode>_#_*_<group>_ ¦ <mode>_<user>/*_#_ ¦ <mode>_*/<group>_#_ ¦ ^<user>_#_<dec>_<dec>_# ¦ ^<user>+_#_<dec>_<dec>_
+!<user>_pts/#_ ¦ ^<host>:~ <user>\$ ¦ Syncing run <project> to <group>/<project>$ ¦ !<user> is not in the sudoers ¦ @<host> <project>]\$ ¦ !<user> : TTY= ¦ !Accepted * for <user> from ¦ !Failed * for <user> from ¦ ! user ~<user>(uid
+Linux <host> #.#...# ¦ ^<date> <host> *:_ ¦ !^<date>_<host> *[#]:_ ¦ ^<host>,<ip>_<key> ¦ !^Host_<host>\n ¦ !^User_<user>$ ¦ [<user>@#-#-#T
+<user> at <host> in ~ ¦ Node:_<host>/ ¦ <person>~ <*@*> ¦ !\#SBATCH_...-A_<group>$ ¦ srun: error: <host>: task ¦ !of user <user>.
 """
 
 
-def _compiled(form: str) -> tuple[str, Lazy]:
-    """What a text must hold for it, and the pattern."""
+def _compiled(form: str) -> tuple[str, str, Lazy]:
+    """What a text must hold for it, what its kinds end in, and the pattern."""
+    certain = form[: form.startswith("!")]
+    form = form.removeprefix("!")
     out = []
     plain = ""
     tokens = [found[0] for found in _TOKEN.finditer(form)]
@@ -53,19 +57,22 @@ def _compiled(form: str) -> tuple[str, Lazy]:
             text = text.replace("%", "%%")
         out.append(text.replace("%d", str(number)).replace("%%", "%"))
     start = r"(?<![\w.-])" if tokens[0][:1] == "<" or tokens[0][0].isalnum() else ""
-    return plain, Lazy(start + "".join(out))
+    return plain, certain, Lazy(start + "".join(out))
 
 
 _ROWS = tuple(_compiled(form) for row in _FORMS.strip("\n").split("\n") for form in row.split(" ¦ "))
 
 
-def rows(text: str) -> Iterator[tuple[str, str]]:
-    """Kind and name of each."""
-    for hint, pattern in _ROWS:
+def rows(text: str) -> Iterator[tuple[str, str, int]]:
+    """Kind, name and place of each."""
+    for hint, certain, pattern in _ROWS:
         if hint not in text:
             continue
         for found in pattern.finditer(text):
             for group, value in found.groupdict().items():
                 if value:
-                    kind = group.rstrip("0123456789")
-                    yield from (("user", name) for name in value.split(",")) if kind == "users" else ((kind, value),)
+                    kind, at = group.rstrip("0123456789") + certain, found.start(group)
+                    if kind.startswith("users"):
+                        yield from ((f"user{certain}", name[0], at + name.start()) for name in _MEMBER.finditer(value))
+                    else:
+                        yield kind, value, at

@@ -23,7 +23,7 @@ PLAIN_MAC = Lazy(
 )
 DECIMAL_ID = Lazy(r"(?m)^((?:unique_id|hive_id) )(\d{4,20})$")
 HEX_ID = Lazy(
-    r"(?i)((?:(?:unique|hive|machine|boot|invocation)[ _-]?id|guid)[\"']?\s{0,40}[:=]\s{0,40}[\"']?(?:0x)?|\bguid |\"[SHR]-)"
+    r"(?i)((?:(?:unique|hive|machine|boot|invocation)[ _-]?id|guid)[\"']?\s{0,40}[:=]\s{0,40}[\"']?(?:0x)?|\bguid |\"[SHR]-|\bswitch 0x)"
     + r"([0-9a-f]{8,32}|(?:[0-9a-f]{4}:){3}[0-9a-f]{4})\b"
 )
 HEX_ONLY = Lazy(r"(?:0x)?([0-9a-fA-F]{8,16})")

@@ -41,7 +41,7 @@ class Pseudonyms:
         self._taken: set[str] = set()
         self._words = Words()
         self._hosts: dict[str, set[str]] = {}
-        self._met: set[str] = set()
+        self._met: dict[str, list[tuple[int, int, str]]] = {}
         self._key = key
         self.counts: Counter[str] = Counter()
         """How often each kind of thing was replaced so far."""
@@ -76,12 +76,12 @@ class Pseudonyms:
                 elif value is not None and not isinstance(value, (int, float)):  # which nearly all are
                     self.learn(value, str(name))
 
-    def meet(self, text: str) -> None:
+    def meet(self, text: str) -> list[tuple[int, int, str]]:
         """Takes note of the names that fields of a text tell (`doctor.redaction.fields`), and of organisations: two
-        hosts of one domain that is not public are a site's, whose name stands elsewhere too. Each text once."""
+        hosts of one domain that is not public are a site's, whose name stands elsewhere too. Each text once. Returns
+        where ordinary words are names, with their kind."""
         if text in self._met:
-            return
-        self._met.add(text)
+            return self._met[text]
         for host in host_names.hosts(text):
             domain = host_names.domain_of(host)
             first = host.partition(".")[0]
@@ -93,7 +93,8 @@ class Pseudonyms:
                 name = domain.partition(".")[0]
                 if len(name) >= _DISTINCT and name.rstrip("0123456789") not in listed("ordinary"):
                     self.know("site", name)
-        for kind, name in named(text):
+        names, self._met[text] = named(text)
+        for kind, name in names:
             if kind == "user" and name.endswith("+"):  # cut off by its column
                 self._words.add(name, self._name(kind, name))
             elif kind == "host" and "." not in name:
@@ -101,6 +102,16 @@ class Pseudonyms:
                 self._know(kind, _parts(name))
             elif kind != "host" or not is_public(name):
                 self._know(kind, {name} if kind == "project" or " " in name else {name, *_parts(name)})
+        return self._met[text]
+
+    def _in_place(self, text: str) -> str:
+        """The text with the ordinary words that are names where they stand."""
+        out, place = [], 0
+        for start, end, kind in sorted(self.meet(text)):
+            if start >= place and text[start:end] not in self._words:
+                out += (text[place:start], self._given(kind, text[start:end]))
+                place = end
+        return "".join(out) + text[place:]
 
     def hide(self, word: str) -> None:
         """Replaces what only the operator knows to be a name, though it be a word of the field."""
@@ -146,6 +157,9 @@ class Pseudonyms:
     def _name(self, kind: str, name: str) -> str:
         if name.lower() in listed("ordinary") or name in self._taken or MADE.fullmatch(name) or not name.strip("0-:. "):
             return name
+        return self._given(kind, name)
+
+    def _given(self, kind: str, name: str) -> str:
         self.counts[kind] += 1
         if (kind, name) not in self._names:
             self._names[kind, name] = self._free(kind, name)

@@ -34,7 +34,9 @@ from doctor.redaction.patterns import (
 from doctor.redaction.pseudonyms import CLEAN, NAME_KEYS, Pseudonyms
 from doctor.redaction.secrets import masking, variable
 from doctor.redaction.site import Site
+from doctor.redaction.stand_ins import MADE
 from doctor.redaction.tally import Tally
+from doctor.redaction.vocabulary import listed
 
 _SERIAL_KEYS = frozenset({"serial", "serial_number", "board_serial", "product_serial"})
 _ID_KEYS = frozenset({"unique_id", "hive_id", "xgmi_hive_id"})
@@ -112,13 +114,13 @@ class Redactor(Pseudonyms):
     def _shaped(self, text: str) -> str:
         """Everything that its shape gives away, whatever names are known; names that a field tells are known then."""
         text = masking(text, self._tally)
-        self.meet(text)
-        text = HOME.sub(lambda m: m[1] + self._name("user", m[2]), text)
+        text = self._in_place(text)
+        text = HOME.sub(lambda m: m[1] + self._of_home(m[2]), text)
         text = GPU_ID.sub(lambda m: m[1] + self._hex(m[2]), text)
         text = UUID.sub(lambda m: self._hex(m[0]), text)
         low = text.lower()
         if not self._ids_stay and any(
-            word in low for word in ("unique", "hive", "guid", "machine", "boot", "invocation")
+            word in low for word in ("unique", "hive", "guid", "machine", "boot", "invocation", "switch")
         ):
             text = DECIMAL_ID.sub(lambda m: m[1] + number_stand_in(m[2], self._key), text)
             text = HEX_ID.sub(lambda m: m[1] + hex_stand_in(m[2], self._key), text)
@@ -227,6 +229,10 @@ class Redactor(Pseudonyms):
 
     def _hex(self, text: str) -> str:
         return text if self._ids_stay else self._seen(hex_stand_in(text, self._key), "uuid")
+
+    def _of_home(self, name: str) -> str:
+        low = name.lower()
+        return name if low in listed("accounts") or MADE.fullmatch(name) or low in self._words else self._given("user", name)
 
     def _mail(self, match: re.Match[str]) -> str:
         text = match[0]

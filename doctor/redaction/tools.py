@@ -37,6 +37,8 @@ _TABLE: tuple[tuple[str, str], ...] = (
     ),
     ("stats auth", r"\bstats\s{1,3}auth\s{1,3}[\w.-]{1,60}:()()(\S{4,200})"),
     ("@", r"(?m)^[\w.+-]{1,64}@[\w-]{1,60}(?:\.[\w-]{1,60}){1,4}:()()([^\s:@/]{8,200})$"),
+    ("community", r"(?m)^[ \t]*r[ow]community6?\s{1,4}()()(\S{3,60})"),
+    ("PASSWORD password", rf"(?i:\bwith (?:encrypted )?password\s{{1,3}})(?=['\"]){_V}"),
     ("ommunity", r"(?i:community (?:string|name))\s{0,6}[:=]\s{1,4}()()([^\s]{4,100})"),
     (
         "chpasswd",

@@ -25,6 +25,8 @@ _PLAIN = Lazy(r"[A-ZÀ-Þ]?[a-zß-ÿ]{3,}")
 _HEX = Lazy(r"[0-9a-f]+")
 _OF_SYSTEM = Lazy(r"lib[a-z]|(?:veth|cali|lxc|tap|vnet|cni|br)-?[0-9a-f]{6,11}\Z")
 """Libraries and network interfaces."""
+_NUMBERED = Lazy(r"[a-z]{4,14}(?:-[a-z]{3,14})?-?\d{1,4}")
+"""So machines are named, whatever the word is; devices and packages have words of the field there."""
 _SHORTEST = 4
 _LONG_CAPITALS = 7
 """Shorter ones are blocks of a chip: `UTCL2`."""
@@ -67,7 +69,8 @@ def is_known(word: str) -> bool:
 def is_strange(name: str) -> bool:
     """Whether a part of it is no word of the field."""
     parts = [part for part in _LETTERS.findall(name) if len(part) >= _SHORTEST and not _HEX.fullmatch(part.lower())]
-    return not all(map(is_known, parts)) and not is_ordinary(name) and not _OF_SYSTEM.match(name)
+    known = all(map(is_known, parts)) and not (parts and _NUMBERED.fullmatch(name))
+    return not known and not is_ordinary(name) and not _OF_SYSTEM.match(name)
 
 
 def is_name_like(name: str) -> bool:
@@ -106,11 +109,11 @@ def _kind(name: str, text: str, start: int, end: int) -> str:
     before, behind = text[max(0, start - 70) : start], text[end : end + 1]
     numbered = any(map(str.isdigit, name)) or "-" in name
     firm = numbered and "." not in name and "_" not in name
-    if before[-1:] in ("/", "+", "-") or behind == "/":
+    if before[-1:] in ("/", "+", "-", ".") or behind == "/":
         return ""
     if firm and (before[-1:] in ("", "\n") and text[end : end + 2] == ": "):
         return "host"
-    if _KEY_BEHIND.made.match(text, end):
+    if _KEY_BEHIND.made.match(text, end) or (before[-1:] == "<" and behind == ">"):
         return ""
     if firm:
         return "host"
