@@ -26,7 +26,7 @@ _NOUNS = {
         " nfsroot netroot nbdroot target targets mirror mirrors broker upstream sid",
         "site": "cluster domain realm userdomain userdnsdomain workgroups dc site rack location syslocation ssid datacenter datacentre",
         "project": "project projects bucket database experiment repository repo jobname container pod release volume vg context",
-        "serial": "serial sku assettag servicetag",
+        "serial": "serial assettag servicetag",
     }.items()
     for noun in nouns.split()
 }
@@ -61,7 +61,8 @@ def words_of(key: str) -> list[str]:
 @lru_cache(maxsize=8192)
 def kind_of(key: str, above: Sequence[str] = ()) -> str:
     """Kind of name that a value under that key is; "" where the key says none. `above` are the keys around it."""
-    key = key.rpartition("/")[2].rpartition(".")[2]
+    before, _, key = key.rpartition("/")[2].rpartition(".")
+    above = (before.rpartition(".")[2],) if before else above
     words = words_of(key)
     if not words or len(words) > 6:
         return ""

@@ -47,7 +47,7 @@ _NO_SECRET_NAMES = frozenset({
 OWN_IDS = frozenset({"secrets-in-env", "vis-list-bad-token"})
 """Ids of the program's own that end like a secret's name; a test holds it against every id there is."""
 _STRONG = Lazy(
-    r"PASSW|PASSPHRASE|SECRET|TOKEN|KEY|COOKIE|AUTHORIZATION|CREDENTIAL|CONN|WEBHOOK|SESSION|JWT|BEARER|PSK|PWD"
+    r"PASSW|[A-Z_]PASS$|PASSPHRASE|SECRET|TOKEN|KEY|COOKIE|AUTHORIZATION|CREDENTIAL|CONN|WEBHOOK|SESSION|JWT|BEARER|PSK|PWD"
 )
 _PLAIN_VALUES = Lazy(
     r"(?i)(?:true|false|yes|no|on|off|none|null|nil|unset|all|default|auto|enabled|disabled|required|optional|basic|bearer"

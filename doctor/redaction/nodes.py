@@ -31,6 +31,8 @@ _LINE = Lazy(
 )
 _SECTION = Lazy(r"\s*\[+([\w .:\"'-]{1,80})\]+\s*\Z")
 _ITEM = Lazy(r"([ \t]*)- +([^\s:{\[][^:\n]{0,160})\Z")
+_TWO = Lazy(r"[ \t]{0,20}([A-Za-z][\w.-]{1,40})([ \t]{1,40})([A-Za-z][\w.@-]{1,80})[ \t\r]{0,20}\Z")
+"""A setting of two words; with one space between them only beside another one."""
 _DEEPEST = 12
 
 
@@ -104,6 +106,9 @@ def _of_lines(text: str) -> Iterator[Node]:
         if len(line) < 400 and line.lstrip()[:1] == "[" and (opened := _SECTION.match(line)):
             section, stack = opened[1].replace('"', " ").split()[0].rpartition(".")[2], []
         elif not pair:
+            two = _TWO.match(line) if len(line) < 200 else None
+            if two and (two[2] != " " or any(_TWO.match(x) for x in lines[max(0, number - 1) : number + 2] if x != line)):
+                yield Node(two[1], (), two[3], True, start + two.start(3))
             if stack and len(line) < 400 and (item := _ITEM.match(line)):
                 yield Node(stack[-1][1], tuple(key for _, key in stack[-4:-1]), item[2], False, start + item.start(2))
         else:

@@ -28,7 +28,7 @@ _FLAG = Lazy(
     rf"(?<![\w-])(--?{NAMED}|/(?:p|pass|password|token|key):)((?:(?:\n|\\{{1,7}}n)[ \t]{{0,40}}-[ \t]{{1,4}}|\s{{1,3}}|{_QUOTE},\s{{0,3}})?)(?=[^\s=])"
 )
 _SPACED = Lazy(
-    r"(?i) (?:key|token|secret|passwo?r?[dt]|kennwort|pw|passphrase|code|pass)(?: (?:for|f[üu]r) [^\n:]{1,60}?)?(\s{0,3}(?:[:=]|is(?: now)?|was|ist|lautet)[ \t]{1,3}|[:=])(?=\S)"
+    r"(?i)(?:(?<=\s)|\A)(?:key|token|secret|passwo?r?[dt]|kennwort|pw|passphrase|code|pass)(?: (?:for|f[üu]r) [^\n:]{1,60}?)?(\s{0,3}(?:[:=]|is(?: now)?|was|to|ist|lautet)[ \t]{1,3}|[:=])(?=\S)"
 )
 _OF = Lazy(
     r"(?i)(?:^|[^a-z])(?:api|access|secret(?: access)?|private|auth(?:entication)?|security|bearer|refresh|encryption|account"
@@ -53,11 +53,15 @@ _URL = Lazy(r"(?i)(?<![a-z0-9+.-])([a-z][a-z0-9+.-]{0,20}:(?:\\{0,3}/){2})([^\s\
 _LOGIN_AT = Lazy(
     r"(?<![\w/:.@-])(?!(?:mailto|acct|sip|xmpp|from|to|cc|image):)((?://)?[A-Za-z][\w.;-]{0,60}:)(?=[^\s@]{0,60}\d)([^\s:@/\"'<>]{6,200})@(?!sha\d)(?=[\[A-Za-z0-9])"
 )
-_COLUMN = Lazy(rf"(?m)^([ \t]{{0,20}}({NAMED})[ \t]{{2,40}})(\S{{6,300}})[ \t]{{0,20}}$")
+_COLUMN = Lazy(rf"(?m)^([ \t]{{0,20}}(?:setenv[ \t]{{1,8}})?({NAMED})([ \t]{{1,40}}))(\S{{4,300}})[ \t]{{0,20}}$")
+_TWO_WORDS = Lazy(r"[ \t]{0,20}[A-Za-z][\w.-]{1,60}[ \t]{1,40}\S{1,300}[ \t\r]{0,20}")
 _LOGIN = Lazy(
-    r"(?i)\b(login\s+\S{1,200}\s+password\s+|(?:login|user(?:name)?|credentials|ssh|log ?in)\b(?: with| as)?[: ]{1,2}[\w.@-]{2,40} ?/ ?|\snet use\s[^\n]{0,200}/user:\S{1,80} {1,3})"
+    r"(?i)\b(login\s+\S{1,200}\s+password\s+|(?:login|user(?:name)?|credentials|ssh|log ?in)\b(?: with| as| is| are)?[: ]{1,2}[\w.@-]{2,40} ?/ ?|\snet use\s[^\n]{0,200}/user:\S{1,80} {1,3})"
     r"((?=\S{0,40}[\d#!@$%&*?])[^\s/,;)]{6,500})"
 )
+
+
+_LONG_VALUE = 6
 
 
 def mask(text: str, where: list[tuple[int, int]], kind: str, tally: Tally, out: list[str], place: int) -> int:
@@ -171,7 +175,7 @@ def spaced(text: str, tally: Tally) -> str:
     out: list[str] = []
     place = 0
     for found in _SPACED.made.finditer(text):
-        if " for " not in found[0] and not _OF.search(text[max(0, found.start() - 24) : found.start()]):
+        if " for " not in found[0] and not _OF.search(text[max(0, found.start() - 24) : found.start()].rstrip(" ")):
             continue
         where = spans(text, found.end(), at_line_start=False, sign=found[1])
         kept = [(s, e) for s, e in where if holds("secret", text[s:e]) and not _WORD_LIKE.fullmatch(text[s:e])]
@@ -265,10 +269,22 @@ def _end_of_header(text: str, named: _Named) -> int:
     return len(text[:line].rstrip()) if end < 0 else end
 
 
+def _is_setting(found: re.Match[str]) -> bool:
+    """Whether a line of two words is a secret's name and its value, and no heading: a word alone is one in a row of such
+    lines."""
+    name, value = found[2], found[4]
+    if not holds(name, value):
+        return False
+    if found[1].lstrip().startswith("setenv ") or (is_mixed(value) and len(value) >= _LONG_VALUE and found[3] != " "):
+        return True
+    if not is_secret_name(name) or not is_strong_name(name):
+        return False
+    before, after = found.string[: found.start()].rpartition("\n")[0], found.string[found.end() + 1 :]
+    beside = (before.rpartition("\n")[2], after.partition("\n")[0])
+    return any(map(_TWO_WORDS.fullmatch, beside)) and value[-1] not in ".:,;!?"
+
+
 def logins(text: str, tally: Tally) -> str:
     """netrc and its like."""
-    if "  " in text or "\t" in text:
-        text = _COLUMN.sub(
-            lambda m: m[1] + tally.hit("column", m[3]) if is_mixed(m[3]) and holds(m[2], m[3]) else m[0], text
-        )
+    text = _COLUMN.sub(lambda m: m[1] + tally.hit("column", m[4]) if _is_setting(m) else m[0], text)
     return _LOGIN.sub(lambda m: m[1] + (m[2] if m[2].startswith(MASK[:-1]) else tally.hit("password", m[2])), text)

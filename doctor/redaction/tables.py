@@ -24,7 +24,7 @@ _COLUMNS = {
         "user!": "user users username uid owner login username user_name submitter euser ruser",
         "group!": "account accounts",
         "group": "group namespace egroup project org",
-        "host": "nodelist nodelist(reason) node nodename hostname hostnames host exec_host from_host submit_host from nodes nodelist(reason)",
+        "host!": "nodelist nodelist(reason) node nodename hostname hostnames host exec_host from_host submit_host from nodes nodelist(reason)",
         "site": "cluster",
         "serial": "serial serial_number",
         "project": "batch_name jobname job_name names name volume",
@@ -50,6 +50,7 @@ _WORD = Lazy(r"\S+")
 _EDGE = "|│║ "
 _NOISE = Lazy(r"[(%].*|\+")
 _NUMBER = Lazy(r"\d\d")
+_DASHES = Lazy(r"[-=]{2,}")
 _RULE = Lazy(r"[\s|+│=_─-]+")
 
 
@@ -74,7 +75,12 @@ def cells(text: str) -> Iterator[tuple[str, str, int]]:
             continue
         if found := _header(line):
             header = found
-        elif header and not _RULE.fullmatch(line):
+        elif header and _RULE.fullmatch(line):
+            dashes = [found.span() for found in _DASHES.finditer(line)]
+            if len(dashes) == len(header.titles):  # they say how wide the columns are
+                titles = tuple((t, *span) for (t, _, _), span in zip(header.titles, dashes, strict=True))
+                header = header._replace(titles=titles)
+        elif header:
             row = _row(line, header)
             header = header if row else None
             for kind, (cell, at) in zip(header.kinds if header else (), row, strict=False):
@@ -120,8 +126,11 @@ def _row(line: str, header: _Header) -> list[tuple[str, int]]:
         return [(word, at) for word, at, _ in words]
     none = ("", 0)
     out = [next(((w, s) for w, s, e in words if s == start or e == end), none) for _, start, end in header.titles]
-    if sum(cell != none for cell in out) * 2 >= width + 1:
-        under = [[(w, s) for w, s, e in words if s < end and e > start] for _, start, end in header.titles]
+    under = [[(w, s) for w, s, e in words if s < end and e > start] for _, start, end in header.titles]
+    each_under_one = sorted(w for cell in under for w in cell) == sorted((w, s) for w, s, _ in words)
+    if sum(cell != none for cell in out) * 2 >= width + 1 or (
+        header.known and each_under_one and max(map(len, under)) == 1 and len(words) > 1
+    ):
         return [cell if cell != none or len(below) != 1 else below[0] for cell, below in zip(out, under, strict=True)]
     places = [n for n, (title, _, _) in enumerate(header.titles) if title in _NUMBERS and n < len(words)]
     if places and len(words) >= width and all(any(map(str.isdigit, words[n][0])) for n in places if n < places[0] + 2):

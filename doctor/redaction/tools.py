@@ -10,7 +10,9 @@ import re
 from doctor.redaction.lazy import Lazy
 from doctor.redaction.tally import MASK, Tally
 
-_V = r"(?:'([^'\n]{1,500})'|\\{0,7}\"([^\"\\\n]{1,500})\\{0,7}\"|([^\s'\"\\;|&]{1,500}))"
+_V = r"(?!\[secret)(?:'([^'\n]{1,500})'|\\{0,7}\"([^\"\\\n]{1,500})\\{0,7}\"|([^\s'\"\\;|&]{1,500}))"
+_MOST_IN_ONE = 3
+"""Secrets of a kind in one command."""
 _MORE = r"[^\n;|&]{0,400}?"
 _READERS = "cryptsetup|kinit|vncpasswd|passwd|gh|docker|podman|vault|gpg|openssl|base64|realm"
 _TABLE: tuple[tuple[str, str], ...] = (
@@ -36,9 +38,9 @@ _TABLE: tuple[tuple[str, str], ...] = (
         rf"{_V}\s{{0,3}}\|[^\n|]{{0,60}}(?:sudo|passwd|kinit|cryptsetup|realm|gpg|-stdin|with-token)\b",
     ),
     ("stats auth", r"\bstats\s{1,3}auth\s{1,3}[\w.-]{1,60}:()()(\S{4,200})"),
-    ("@", r"(?m)^[\w.+-]{1,64}@[\w-]{1,60}(?:\.[\w-]{1,60}){1,4}:()()([^\s:@/]{8,200})$"),
+    ("@", r"(?m)^(?:\[?[\w.-]{1,80}\]?(?::\d{1,5})?[ \t]{1,20})?[\w.+-]{1,64}@[\w-]{1,60}(?:\.[\w-]{1,60}){1,4}:()()([^\s:@/]{8,200})$"),
     ("community", r"(?m)^[ \t]*r[ow]community6?\s{1,4}()()(\S{3,60})"),
-    ("PASSWORD password", rf"(?i:\bwith (?:encrypted )?password\s{{1,3}})(?=['\"]){_V}"),
+    ("PASSWORD password", rf"(?i:(?<![\w/.-])(?:password|passphrase)\s{{1,3}})(?=['\"]){_V}"),
     ("ommunity", r"(?i:community (?:string|name))\s{0,6}[:=]\s{1,4}()()([^\s]{4,100})"),
     (
         "chpasswd",
@@ -79,7 +81,10 @@ def arguments(text: str, tally: Tally) -> str:
     """With each such argument masked."""
     for hints, pattern in _ROWS:
         if any(hint in text for hint in hints):
-            text = pattern.sub(lambda m: _without(m, tally), text)
+            for _ in range(_MOST_IN_ONE):
+                text, before = pattern.sub(lambda m: _without(m, tally), text), text
+                if text == before:
+                    break
     return text
 
 
