@@ -1,8 +1,8 @@
 """Names that the structure of a text tells: values under keys, cells of tables, folders of paths, places in lines of a known
 form, and hosts where an address stands.
 
->>> sorted(named("uid=1009(mia.k) gid=44(video)\\nAccount=geolab UserId=mia.k(1009)")[0])
-[('group', 'geolab'), ('user', 'mia.k')]
+>>> sorted(named("uid=1009(mia.k) gid=44(video)\\nAccount=fusion2 UserId=mia.k(1009)")[0])
+[('group', 'fusion2'), ('user', 'mia.k')]
 """
 
 # ruff: noqa: E501, SIM905 -- tables
@@ -40,6 +40,9 @@ _PLACES: tuple[tuple[str, str, Lazy], ...] = tuple(
         ("user! host! project!", "://", r"(?m)\w(?<!http)(?<!https)://(?:\[secret\]|([\w.%+-]{2,60}):(?:\[secret\]|[^\s:@/\"']{0,200}))@([A-Za-z][\w-]{1,60}(?=[:/,]))?(?:[\w.:,-]{0,80}/([\w-]{2,60})(?=[\s\"'?]|$))?"),
         ("group! project!", "@", r"https?://[^\s/@\"']{1,300}@[\w.:-]{3,100}/([\w.-]{2,60})/([\w.-]{2,60}?)(?:\.git)?(?=[\s\"'/]|$)"),
         ("group! project!", "git@", r"git@(?!github\.|gitlab\.com|bitbucket\.org|ssh\.)[\w.-]{1,100}:([\w.-]{2,60})/([\w.-]{2,60}?)(?:\.git)?(?=[@\s\"'#]|$)"),
+        ("user!", "%[secret", r"([A-Za-z][\w.-]{1,40})%\[secret\]"), ("user!", "=", r"(?i:\buser ?id ?= ?)([A-Za-z][\w.-]{1,40})(?=;)"), ("user!", "(uid ", r"([A-Za-z_][\w.-]{1,40}) \(uid \d"),
+        ("project!", "jdbc:", r"jdbc:\w{2,20}://[\w.:,-]{2,100}/([\w-]{2,60})"), ("host!", "> ", r"(?m:^<)([A-Za-z][\w.-]{1,60})> (?:ESTABLISH|SSH:|EXEC|PUT|FETCH|\()"),
+        ("host!", ":/", r"(?<![\w/.:@$}{-])(?<!- )([A-Za-z][\w-]{1,62}):/(?:exports?|vol(?:ume)?\d{0,3}|ifs|nfs)/"),
         ("user!", "'@'", r"'([\w.-]{2,60})'@'"), ("user!", "/ ", r"\b(?:user|login|as) ([\w.-]{2,40}) ?/ ?(?:password:? )?\[secret"),
         ("group!", "aws_", r"(?m)^\[(?:profile )?([\w-]{3,60})\]\n(?:[^\n\[]{1,200}\n){0,3}aws_"),
         ("user! host!", "@", r"(?:^|[\s(\[])([a-z_][\w.-]{1,40})@([A-Za-z][\w-]{1,60})(?::[~/][^\s$#]{0,200}[$#]|\s[~/][^\s\]]{0,80}\][$#])(?=\s|$)"),
@@ -62,7 +65,7 @@ _PLACES: tuple[tuple[str, str, Lazy], ...] = tuple(
         ("project", "/", r"(?<![\w./-])(?:pod|deployment|statefulset|daemonset|job|namespace|secret|configmap)s?(?:\.apps|\.batch)?/([a-z][\w.-]{2,62})(?![\w/])"),
         ("host", "(", r"(?<![\w./-])([a-z][\w-]{2,62}) \((?:\d{1,3}\.){3}\d{1,3}\)"),
         ("group project", ".git", r"https?://(?:[^\s/@]{1,300}@)?(?!github\.com|gitlab\.com|huggingface\.co|bitbucket\.org|codeberg\.org)[\w.:-]{4,100}/([\w.-]{2,60})/([\w.-]{2,60}?)\.git\b"),
-        ("machine", "-", r"(?<![\w./$-])([a-z]{3,20}-(?:gpu|dgx|hgx|node|login|nas|srv|hpc|cn|bmc|mi|[abh])-?\d{1,4}x?)(?![\w.=/-]|:\d)"),
+        ("machine", "-", r"(?<![\w./$-])([a-z]{3,20}-(?:gpu|dgx|hgx|node|login|nas|srv|hpc|cn|bmc|mi|[abh])-?\d{1,4}x?)(?![\w=/-]|\.[a-z]|:\d)"),
         ("user", "", rf"(?i:owner|maintainer|author|contact|vendor|name|reporter|submitter|admin|assignee|creator)s?\\{{0,3}}[\"']?[ \t]{{0,2}}[=:][ \t]{{0,4}}\\{{0,3}}[\"']?({_PERSON.text})"),
         ("host", "-", r"\s-[Hw] ([a-z][\w-]{2,60})(?![\w./])"), ("user", "-", r"(?<!ctl)\s-[Uu] ([A-Za-z][\w-]{2,60})(?![\w./=])"),
         ("host", "i-", r"\b(i-[0-9a-f]{17})\b"), ("host", "ip=", r"\bip=[\d.]*(?::[^:\s]*){3}:([A-Za-z][\w-]{2,60}):"),
@@ -76,7 +79,23 @@ _MANY = Lazy(r"@?[\w.-]{2,60}(?:\[[\d,-]{1,80}\])?(?:, ?@?[\w.-]{2,60}(?:\[[\d,-
 _LIKE_HOST = Lazy(r"(?=[^\d_-]{0,60}[\d_-])[a-z][\w-]{2,62}|[A-Z][A-Z0-9-]{2,15}")
 _NUMBERED = Lazy(r"(?:[a-z]{2,12}-){0,3}(?:node|host|compute|server|login|head|worker|dgx|hgx|mgmt)[_-]?\d{1,4}")
 """Names that a machine has, though all words in it are ordinary: `gpu-node-17`, `node07`."""
-_CERTAIN = ("user", "users", "username", "userid", "login", "logname", "owner", "owners", "submitter", "creator", "account", "accounts", "hostname", "nodename", "batchhost")
+_CERTAIN = (
+    "user",
+    "users",
+    "username",
+    "userid",
+    "login",
+    "logname",
+    "owner",
+    "owners",
+    "submitter",
+    "creator",
+    "account",
+    "accounts",
+    "hostname",
+    "nodename",
+    "batchhost",
+)
 _WORD = Lazy(r"[a-z_][\w.+-]*(?:\(\d+\))?")
 _SHORT_NUMBER = 7
 _NO_VALUES = frozenset(
@@ -147,7 +166,14 @@ def _of_node(node: Node) -> Iterator[tuple[str, str]]:
         return
     if kind == "project" and node.key.isupper() and _OF_TWO.fullmatch(value):
         yield from (("project", part) for part in value.split("/"))
-    if not kind or "://" in value or "{{" in value or "$" in value or value[:1] in "<%*":
+    if (
+        not kind
+        or (node.key == "SKU" and not node.firm)
+        or "://" in value
+        or "{{" in value
+        or "$" in value
+        or value[:1] in "<%*"
+    ):
         return
     if (
         kind in ("user", "group")
@@ -199,7 +225,7 @@ def _may_be_name(kind: str, name: str) -> bool:
     if (
         (name.isdigit() and not (kind == "serial" and len(name) > _SHORT_NUMBER))
         or UUID.fullmatch(name)
-        or low.startswith(("systemd", "user-", "host-", "project-", "group-", "site-"))
+        or low.startswith(("systemd", "tty", "pts", "user-", "host-", "project-", "group-", "site-"))
     ):
         return False
     return kind != "serial" or any(c.isdigit() for c in name)

@@ -26,7 +26,7 @@ _NOUNS = {
         " nfsroot netroot nbdroot target targets mirror mirrors broker upstream sid",
         "site": "cluster domain realm userdomain userdnsdomain workgroups dc site rack location syslocation ssid datacenter datacentre",
         "project": "project projects bucket database experiment repository repo jobname container pod release volume vg context",
-        "serial": "serial assettag servicetag",
+        "serial": "serial sku assettag servicetag",
     }.items()
     for noun in nouns.split()
 }
@@ -43,7 +43,7 @@ _ABOVE = {"metadata": "project", "tags": "host", "involvedobject": "project", "s
 _NOT = frozenset(
     "mac physical hardware email mail bus base start virtual numa render gpu cpu device pci memory cuda hip rocm kfd node_type max min num count total per visible xgmi hive boot power clock voltage"
     " default_runtime language arch os image x_display is has can allow use used no type kernel module target_arch time in update docker tz sched"
-    " nvlink fabric state partition drm sub from".split()
+    " nvlink fabric state partition drm sub from card".split()
 )  # fmt: skip
 """Words before a noun that make it another thing: `numa_node`, `gpu_host`."""
 _STRONG_BEFORE = frozenset("slurm slurmd slurmctld sbatch salloc pbs lsf lsb job batch".split())

@@ -52,7 +52,7 @@ _STRONG = Lazy(
 _PLAIN_VALUES = Lazy(
     r"(?i)(?:true|false|yes|no|on|off|none|null|nil|unset|all|default|auto|enabled|disabled|required|optional|basic|bearer"
     r"|(?:files|compat|systemd|sss|ldap|nis|winbind|db|\[\w{1,20}=\w{1,20}\]|[ \t])+|\w{1,20} pam_\w{1,30}\.so.*|optional:|is|was|not|must|should|and|or|to|for|the|missing|invalid|expired|empty|unknown|n/?a|r[ow]|\(?(?:not )?set\)?|present|denied|failed|ok|int|str|string|bool"
-    r"|-?\d{1,5}|[=~<>!^v]{0,2}\d{1,9}(?:\.\d{1,9}){1,4}(?:\.?(?:post|dev|rc|a|b)\d{0,4})?(?:[-+~][\w.+~]{0,20})?|\*{2,}|x{4,}|\.{3}|<[^<>]{0,60}>|<?redacted>?|\[[a-z]{0,20}\]?|\{\}?"
+    r"|-?\d{1,5}[smhdw]?|[=~<>!^v]{0,2}\d{1,9}(?:\.\d{1,9}){1,4}(?:\.?(?:post|dev|rc|a|b)\d{0,4})?(?:[-+~][\w.+~]{0,20})?|\*{2,}|x{4,}|\.{3}|<[^<>]{0,60}>|<?redacted>?|\[[a-z]{0,20}\]?|\{\}?"
     r"|\$\{[A-Z_][A-Z0-9_]{0,60}\}|\$[A-Z_][A-Z0-9_]{2,60}|\$\{\{[^{}]{1,80}\}\}|\{\{[^{}]{1,80}\}\}|)"
 )
 _PATH = Lazy(

@@ -20,7 +20,7 @@ _Q = r"\\{0,7}[\"']"
 _BARE = r"[^\s\0\"'`;|&<>(){}\[\]$,=]{1,80}(?:\[[\d,-]{1,80}\])?"
 _VALUE = rf"(?={_Q}([^\"'\\\n]{{2,160}})|([A-Za-z0-9_@%+.\\]{_BARE}(?:,(?![\w.-]{{1,40}}=){_BARE}){{0,20}}))"
 _PAIR = Lazy(
-    rf"(?<![\w./$%{{-])(-{{0,2}}[A-Za-z_@][\w./-]{{1,60}})((?:{_Q})?)([ \t]{{0,12}}(?:=>|[=:])[ \t]{{0,12}}){_VALUE}"
+    rf"(?<![\w./$%-])(?<![${{]{{)(-{{0,2}}[A-Za-z_@][\w./-]{{1,60}})((?:{_Q})?)([ \t]{{0,12}}(?:=>|[=:])[ \t]{{0,12}}){_VALUE}"
 )
 _SENTENCE = Lazy(r" [a-z]{2,20}(?![\w.-]*\s?[=:])")
 _FLAG = Lazy(rf"(?<![\w-])(--[a-z][\w-]{{1,40}})(?:{_Q},)?[ \t]{_VALUE}")
@@ -107,7 +107,9 @@ def _of_lines(text: str) -> Iterator[Node]:
             section, stack = opened[1].replace('"', " ").split()[0].rpartition(".")[2], []
         elif not pair:
             two = _TWO.match(line) if len(line) < 200 else None
-            if two and (two[2] != " " or any(_TWO.match(x) for x in lines[max(0, number - 1) : number + 2] if x != line)):
+            if two and (
+                two[2] != " " or any(_TWO.match(x) for x in lines[max(0, number - 1) : number + 2] if x != line)
+            ):
                 yield Node(two[1], (), two[3], True, start + two.start(3))
             if stack and len(line) < 400 and (item := _ITEM.match(line)):
                 yield Node(stack[-1][1], tuple(key for _, key in stack[-4:-1]), item[2], False, start + item.start(2))

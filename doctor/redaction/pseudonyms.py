@@ -106,7 +106,8 @@ class Pseudonyms:
 
     def _in_place(self, text: str) -> str:
         """The text with the ordinary words that are names where they stand."""
-        out, place = [], 0
+        out: list[str] = []
+        place = 0
         for start, end, kind in sorted(self.meet(text)):
             if start >= place and text[start:end] not in self._words:
                 out += (text[place:start], self._given(kind, text[start:end]))

@@ -232,7 +232,11 @@ class Redactor(Pseudonyms):
 
     def _of_home(self, name: str) -> str:
         low = name.lower()
-        return name if low in listed("accounts") or MADE.fullmatch(name) or low in self._words else self._given("user", name)
+        return (
+            name
+            if low in listed("accounts") or MADE.fullmatch(name) or low in self._words
+            else self._given("user", name)
+        )
 
     def _mail(self, match: re.Match[str]) -> str:
         text = match[0]

@@ -38,7 +38,12 @@ _TABLE: tuple[tuple[str, str], ...] = (
         rf"{_V}\s{{0,3}}\|[^\n|]{{0,60}}(?:sudo|passwd|kinit|cryptsetup|realm|gpg|-stdin|with-token)\b",
     ),
     ("stats auth", r"\bstats\s{1,3}auth\s{1,3}[\w.-]{1,60}:()()(\S{4,200})"),
-    ("@", r"(?m)^(?:\[?[\w.-]{1,80}\]?(?::\d{1,5})?[ \t]{1,20})?[\w.+-]{1,64}@[\w-]{1,60}(?:\.[\w-]{1,60}){1,4}:()()([^\s:@/]{8,200})$"),
+    (
+        "@",
+        r"(?m)^(?:\[?[\w.-]{1,80}\]?(?::\d{1,5})?[ \t]{1,20})?"
+        r"[\w.+-]{1,64}@[\w-]{1,60}(?:\.[\w-]{1,60}){1,4}:()()([^\s:@/]{8,200})$",
+    ),
+    ("lautet", rf"(?i:(?:passwo?r[td]|kennwort)\slautet\s{{1,3}}){_V}"),
     ("community", r"(?m)^[ \t]*r[ow]community6?\s{1,4}()()(\S{3,60})"),
     ("PASSWORD password", rf"(?i:(?<![\w/.-])(?:password|passphrase)\s{{1,3}})(?=['\"]){_V}"),
     ("ommunity", r"(?i:community (?:string|name))\s{0,6}[:=]\s{1,4}()()([^\s]{4,100})"),
