@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.redaction import lines, paths, tables
+from doctor.redaction import paths, tables
 from doctor.redaction.identifiers import UUID
 from doctor.redaction.keys import kind_of, words_of
 from doctor.redaction.lazy import Lazy
@@ -24,9 +24,30 @@ _N = r"[A-Za-z_][\w-]{1,62}"
 _PERSON = Lazy(
     r"[A-ZÀ-Þ][\w'’-]{1,24}(?: (?:v[ao]n|de[rnlia]?|d[aio]|l[ae]|bin|al|ter)){0,2}(?: [A-ZÀ-Þ][\w.'’-]{0,24}){1,3}"
 )
+_START = r"(?<![\w.-])"
+_USER = r"(?:[A-Z][A-Z0-9-]{1,14}(?:\\{1,2}|\+))?([A-Za-z_][\w.-]{1,62}\$?)"
+_WORD_OF = r"(?:[A-Z][A-Z0-9-]{1,14}(?:\\{1,2}|\+))?([A-Za-z_][\w.-]{1,62}?)(?=[^\w.-]|[.-](?:\W|\Z)|\Z)"
+_LINE = r"(?m:^)[ \t]{0,12}"
+_S = r"[ \t]{1,30}"
+_MODE = r"[-dlcbps](?:[r-][w-][xsS-]){2}[r-][w-][xtT-][.+@]?"
+_DATE = r"(?:\d{4}-\d\d-\d\d[T ][\d:.,]{8,15}(?:Z|[+-][\d:]{4,5})?|[A-Z][a-z]{2} [ \d]\d [\d:]{8}(?:\.\d{1,6})?)"
+_IP = r"(?:(?:\d{1,3}\.){3}\d{1,3}|(?:[\da-f]{0,4}:){2,7}[\da-f]{0,4}(?![\da-f.:]))"
 _PLACES: tuple[tuple[str, str, Lazy], ...] = tuple(
     (kinds, hint, Lazy(pattern))
     for kinds, hint, pattern in (
+        ("user!", "uid=", rf"uid=\d{{1,10}}\({_USER}"), ("group!", "(", rf"(?:gid=|groups=|,)\d{{1,10}}\({_WORD_OF}"),
+        ("user! user", ":x:", rf"{_LINE}{_USER}:x:\d{{4,10}}:\d{{1,10}}:({_PERSON.text})?[^:\n]{{0,80}}:/"),
+        ("group! user!", ":x:", rf"{_LINE}{_WORD_OF}:x:\d{{1,10}}:({_N}(?:,[\w.-]{{2,63}}){{0,40}})"),
+        ("host", "", rf"{_LINE}{_IP}{_S}{_WORD_OF}"), ("host", ",", rf"{_LINE}{_WORD_OF},{_IP}{_S}(?:sk-)?(?:ssh|ecdsa)-"),
+        ("user! group!", "-", rf"{_MODE}{_S}\d{{1,10}}{_S}{_USER}{_S}{_WORD_OF}{_S}"), ("user group", "-", rf"{_MODE}{_S}{_USER}/{_WORD_OF}{_S}\d"),
+        ("user", "", rf"{_LINE}({_N}\+?){_S}\d{{1,10}}{_S}\d{{1,4}}\.\d{_S}\d{{1,4}}\.\d{_S}\d"), ("user", "+ ", rf"{_LINE}({_N}\+){_S}\d{{1,10}}{_S}\d{{1,4}}\.\d"), ("user!", "pts/", rf"{_START}{_USER}{_S}pts/\d"),
+        ("host user", ":~ ", rf"{_LINE}{_WORD_OF}:~ {_USER}\$"), ("host project", "]$", rf"@{_WORD_OF} {_WORD_OF}\]\$"), ("user host", " in ~", rf"{_START}{_USER} at {_WORD_OF} in ~"),
+        ("project group project", "Syncing run ", rf"Syncing run {_WORD_OF} to {_WORD_OF}/{_WORD_OF}"), ("user!", " is not in the sudoers", rf"{_START}{_USER} is not in the sudoers"),
+        ("user!", " : TTY=", rf"{_START}{_USER} : TTY="), ("user!", " for ", rf"(?:Accepted|Failed) [^\s,]{{1,60}} for {_USER} from"), ("user!", "user ", rf" user [\"'`]?{_USER}\(uid|of user {_USER}\."),
+        ("host", "Linux ", rf"Linux {_WORD_OF} \d{{1,10}}\.\d"), ("host", ":", rf"{_LINE}{_DATE} {_WORD_OF} [^\s,]{{1,60}}:{_S}"), ("host!", "]:", rf"{_LINE}{_DATE}{_S}{_WORD_OF} [^\s,]{{1,60}}\[\d{{1,10}}\]:{_S}"),
+        ("host!", "Host", rf"{_LINE}Host{_S}{_WORD_OF}\n"), ("user!", "User", rf"{_LINE}User{_S}{_USER}(?=[\s,;.)'\"]|\Z)"), ("user", "@", rf"\[{_USER}@\d{{1,10}}-\d{{1,10}}-\d{{1,10}}T"),
+        ("host", "Node:", rf"Node:{_S}{_WORD_OF}/"), ("user", "@", rf"({_PERSON.text})[\"'`]? <[^\s,]{{1,60}}@"), ("group!", "#SBATCH", rf"\#SBATCH{_S}[^\n]{{0,200}}?-A{_S}{_WORD_OF}"),
+        ("host", "srun: error: ", rf"srun: error: {_WORD_OF}: task"),
         ("user host", "@", rf"(?<![\w/.@:+(-])([A-Za-z_][\w.-]{{1,62}})@({_N})(?=[:\s\])>%,'\"]|$)"),
         ("user site", "@", r"(?<![\w/.@:+=-])([A-Za-z_][\w.-]{1,62})@([A-Z][A-Z0-9-]{1,30}(?:\.[A-Z][A-Z0-9-]{1,30}){1,4})(?![\w-])"),
         ("user", "@", r"(?<![\w.+%(-])([A-Za-z][\w.-]{2,40})@(?![\w.-]{0,80}(?:debian|ubuntu|kernel|redhat|fedoraproject|nvidia|amd|python|lists?|sourceforge)\.)[A-Za-z0-9-]{1,64}(?:\.[A-Za-z0-9-]{1,64}){1,6}(?![\w-])"),
@@ -140,11 +161,12 @@ def _all(text: str) -> Iterator[tuple[str, str, int]]:
     for kind, cell, place in tables.cells(text):
         certain = kind[-1:] if kind[-1:] == "!" else ""
         yield from ((found + certain, name, place) for found, name in _of_value(kind.rstrip("!"), cell))
-    yield from ((kind, name.rstrip(".-" if kind[:4] != "user" else "."), at) for kind, name, at in lines.rows(text))
     for kinds, hint, pattern in _PLACES:
         if hint in text:
             for found in pattern.finditer(text):
-                yield from ((kind, found[n], found.start(n)) for n, kind in enumerate(kinds.split(), 1) if found[n])
+                for n, kind in enumerate(kinds.split(), 1):
+                    for name in (found[n] or "").split(","):
+                        yield kind, name.rstrip(".-" if kind[:4] != "user" else "."), found.start(n)
     yield from ((kind, name, -1) for kind, name in unknown(text))
 
 
