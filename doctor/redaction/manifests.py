@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from doctor.redaction.lazy import Lazy
 from doctor.redaction.tally import MASK, Tally
 
@@ -15,9 +17,9 @@ _MEMBER = Lazy(r"(:\s{0,4}\\{0,7}\")([^\"\\\n]{1,100000})")
 def of_kubernetes(text: str, tally: Tally) -> str:
     if "stringData" not in text and not _KIND.search(text):
         return text
-    text = _YAML.sub(lambda m: m[0][: m.start(2) - m.start()] + _rows(m[2], tally), text)
+
+    def masked(row: re.Match[str]) -> str:
+        return row[1] + (row[2] if MASK in row[2] else tally.hit("kubernetes", row[2].strip("\"'")))
+
+    text = _YAML.sub(lambda m: m[0][: m.start(2) - m.start()] + _ROW.sub(masked, m[2]), text)
     return _JSON.sub(lambda m: m[1] + _MEMBER.sub(lambda v: v[1] + tally.hit("kubernetes", v[2]), m[2]) + "}", text)
-
-
-def _rows(block: str, tally: Tally) -> str:
-    return _ROW.sub(lambda m: m[1] + (m[2] if MASK in m[2] else tally.hit("kubernetes", m[2].strip("\"'"))), block)

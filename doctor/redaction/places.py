@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from doctor.redaction.lazy import Lazy
 from doctor.redaction.names import holds, is_mixed, is_path, is_secret_name, is_strong_name
 from doctor.redaction.randomness import is_random
-from doctor.redaction.tally import MASK, Tally
-from doctor.redaction.values import closing, spans
+from doctor.redaction.tally import MASK, Tally, masked
+from doctor.redaction.values import Span, closing, spans
 
 NAMED = r"[A-Za-z_][A-Za-z0-9_.-]{1,80}"
 _QUOTE = r"\\{0,15}[\"'`]"
@@ -64,16 +65,6 @@ _LOGIN = Lazy(
 _LONG_VALUE = 6
 
 
-def mask(text: str, where: list[tuple[int, int]], kind: str, tally: Tally, out: list[str], place: int) -> int:
-    """Writes `text` from `place` with those spans masked; where it got to."""
-    for start, end in where:
-        if start < place:
-            continue
-        out += (text[place:start], tally.hit(kind, text[start:end]))
-        place = end
-    return place
-
-
 class _Named(NamedTuple):
     """A name with the sign behind it."""
 
@@ -87,16 +78,16 @@ class _Named(NamedTuple):
 
 def assigned(text: str, tally: Tally) -> str:
     """`NAME=value`, `name: value`, `"name": "value"`, headers and the like."""
-    out: list[str] = []
-    place = 0
-    for found in KEYWORD.made.finditer(lowered(text)):
-        if found.start() < place:
-            continue
-        named = _named(text, found)
-        where = _values(text, named) if named else []
-        if where:
-            place = mask(text, where, "named", tally, out, place)
-    return "".join(out) + text[place:] if out else text
+
+    def values() -> Iterator[Span]:
+        end = 0  # of the value before: what stands in it is part of it
+        for found in KEYWORD.made.finditer(lowered(text)):
+            named = _named(text, found) if found.start() >= end else None
+            for span in _values(text, named) if named else ():
+                end = span[1]
+                yield span
+
+    return masked(text, values(), "named", tally)
 
 
 def lowered(text: str) -> str:
@@ -172,16 +163,14 @@ def _element(text: str, named: _Named) -> list[tuple[int, int]]:
 
 def spaced(text: str, tally: Tally) -> str:
     """`API key: value`, `password is value`, `set aws_secret_access_key value`."""
-    out: list[str] = []
-    place = 0
-    for found in _SPACED.made.finditer(text):
-        if " for " not in found[0] and not _OF.search(text[max(0, found.start() - 24) : found.start()].rstrip(" ")):
-            continue
-        where = spans(text, found.end(), at_line_start=False, sign=found[1])
-        kept = [(s, e) for s, e in where if holds("secret", text[s:e]) and not _WORD_LIKE.fullmatch(text[s:e])]
-        if found.start() >= place and kept:
-            place = mask(text, kept, "named", tally, out, place)
-    text = "".join(out) + text[place:] if out else text
+
+    def called() -> Iterator[Span]:
+        for found in _SPACED.made.finditer(text):
+            if " for " in found[0] or _OF.search(text[max(0, found.start() - 24) : found.start()].rstrip(" ")):
+                where = spans(text, found.end(), at_line_start=False, sign=found[1])
+                yield from (
+                    (s, e) for s, e in where if holds("secret", text[s:e]) and not _WORD_LIKE.fullmatch(text[s:e])
+                )
 
     def behind(found: re.Match[str]) -> str:
         value = found[2]
@@ -191,37 +180,36 @@ def spaced(text: str, tally: Tally) -> str:
             return found[0]
         return found[1] + tally.hit("named", value)
 
-    return _BEHIND.sub(behind, text)
+    return _BEHIND.sub(behind, masked(text, called(), "named", tally))
 
 
 def flags(text: str, tally: Tally) -> str:
     """`--password value`, `"--token", "value"`, `/p:value`."""
-    out: list[str] = []
-    place = 0
-    for found in _FLAG.made.finditer(text):
-        if found.start() < place or (not found[2] and found[1][0] == "-"):
-            continue
-        if text[found.end()] == "-":
-            continue
-        name = found[1].strip("/:") if found[1][0] == "/" else found[1]
-        name = "password" if name == "p" else name
-        where = spans(text, found.end(), at_line_start=False, sign=" ")
-        kept = [(s, e) for s, e in where if holds(name, text[s:e]) or (name[0] == "-" and is_random(text[s:e]))]
-        if kept:
-            place = mask(text, kept, "flag", tally, out, place)
-    return "".join(out) + text[place:] if out else text
+
+    def given() -> Iterator[Span]:
+        end = 0
+        for found in _FLAG.made.finditer(text):
+            if found.start() < end or (not found[2] and found[1][0] == "-") or text[found.end()] == "-":
+                continue
+            name = found[1].strip("/:") if found[1][0] == "/" else found[1]
+            name = "password" if name == "p" else name
+            where = spans(text, found.end(), at_line_start=False, sign=" ")
+            for s, e in where:
+                if holds(name, text[s:e]) or (name[0] == "-" and is_random(text[s:e])):
+                    end = e
+                    yield s, e
+
+    return masked(text, given(), "flag", tally)
 
 
 def pairs(text: str, tally: Tally) -> str:
     """`{"name": "DB_PASSWORD", "value": "..."}`, in JSON, YAML, HCL and XML."""
-    out: list[str] = []
-    place = 0
-    for found in _PAIR.made.finditer(text):
-        where = spans(text, found.end(), at_line_start=True, sign=": ")
-        kept = [(s, e) for s, e in where if holds(found[5], text[s:e], variable=True)]
-        if found.start() >= place and kept:
-            place = mask(text, kept, "named", tally, out, place)
-    return "".join(out) + text[place:] if out else text
+    valued = (
+        (found[5], span)
+        for found in _PAIR.made.finditer(text)
+        for span in spans(text, found.end(), at_line_start=True, sign=": ")
+    )
+    return masked(text, ((s, e) for name, (s, e) in valued if holds(name, text[s:e], variable=True)), "named", tally)
 
 
 def xml(text: str, tally: Tally) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 
 from doctor.redaction import host_names
 from doctor.redaction.fields import named
-from doctor.redaction.patterns import PUBLIC
 from doctor.redaction.public_hosts import is_public
 from doctor.redaction.stand_ins import MADE, STAND_IN
 from doctor.redaction.unknown import is_strange
@@ -25,6 +24,7 @@ _NAME_VARIABLES = {
 }  # fmt: skip
 CLEAN: set[str] = set()
 """Short texts that were looked at and hold nothing: reports say the same words (rule ids, reasons) over and over."""
+_PUBLIC = ("localdomain", "amazonaws.com", "internal", "cluster.local", "in-addr.arpa")
 _ORGANISATION = 3
 _DISTINCT = 5
 """Letters of an organisation's name that is learned from its hosts; a shorter one may be a word."""
@@ -138,7 +138,7 @@ class Pseudonyms:
     def know(self, kind: str, name: str) -> None:
         """A `user`, `host` or `site` of that name is replaced wherever it stands as a word."""
         first, _, domain = name.partition(".")
-        inner = domain if domain.count(".") and not domain.endswith(PUBLIC) else ""
+        inner = domain if domain.count(".") and not domain.endswith(_PUBLIC) else ""
         self._know(kind, {name, first, inner} if kind == "host" else {name})
 
     def _know(self, kind: str, words: Iterable[str]) -> None:
