@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.redaction import paths, tables
-from doctor.redaction.identifiers import UUID
+from doctor.redaction.identifiers import MADE, UUID
 from doctor.redaction.keys import kind_of, words_of
 from doctor.redaction.lazy import Lazy
 from doctor.redaction.nodes import Node, nodes
 from doctor.redaction.public_hosts import is_public
-from doctor.redaction.stand_ins import MADE
 from doctor.redaction.unknown import is_strange, unknown
 from doctor.redaction.vocabulary import is_ordinary, listed
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from doctor.redaction.identifiers import MADE
 from doctor.redaction.lazy import Lazy
 from doctor.redaction.public_hosts import OF_TENANTS, SECOND_LEVELS, is_host, is_public
-from doctor.redaction.stand_ins import MADE
 from doctor.redaction.vocabulary import listed
 
 Named = Callable[[str, str], str]

@@ -106,9 +106,10 @@ def _of_lines(text: str) -> Iterator[Node]:
         if len(line) < 400 and line.lstrip()[:1] == "[" and (opened := _SECTION.match(line)):
             section, stack = opened[1].replace('"', " ").split()[0].rpartition(".")[2], []
         elif not pair:
-            two = _TWO.match(line) if len(line) < 200 else None
-            if two and (
-                two[2] != " " or any(_TWO.match(x) for x in lines[max(0, number - 1) : number + 2] if x != line)
+            if (
+                len(line) < 200
+                and (two := _TWO.match(line))
+                and (two[2] != " " or any(_TWO.match(x) for x in lines[max(0, number - 1) : number + 2] if x != line))
             ):
                 yield Node(two[1], (), two[3], True, start + two.start(3))
             if stack and len(line) < 400 and (item := _ITEM.match(line)):

@@ -62,6 +62,11 @@ _LOGIN = Lazy(
 )
 
 
+_SECRET_KIND = Lazy(r"(?m)(?:^|[{,])\s{0,40}\\{0,7}\"?kind\\{0,7}\"?\s{0,4}:\s{0,4}\\{0,7}[\"']?Secret\b")
+_SECRET_YAML = Lazy(r"(?m)^([ \t]*)(?:data|stringData):[ \t]*\r?\n((?:\1[ \t]+[^\n]*(?:\n|$)|[ \t]*\n)+)")
+_SECRET_ROW = Lazy(r"(?m)^([ \t]*[\w.\"'/-]{1,200}:[ \t]*)([^\s|>][^\n]{0,20000})$")
+_SECRET_JSON = Lazy(r"(\\{0,7}\"(?:data|stringData)\\{0,7}\"\s{0,4}:\s{0,4}\{)([^{}]{0,200000})\}")
+_SECRET_MEMBER = Lazy(r"(:\s{0,4}\\{0,7}\")([^\"\\\n]{1,100000})")
 _LONG_VALUE = 6
 
 
@@ -276,3 +281,17 @@ def logins(text: str, tally: Tally) -> str:
     """netrc and its like."""
     text = _COLUMN.sub(lambda m: m[1] + tally.hit("column", m[4]) if _is_setting(m) else m[0], text)
     return _LOGIN.sub(lambda m: m[1] + (m[2] if m[2].startswith(MASK[:-1]) else tally.hit("password", m[2])), text)
+
+
+def of_kubernetes(text: str, tally: Tally) -> str:
+    """A Kubernetes Secret: every value of its `data` and `stringData`, whatever its name is, in YAML and in JSON."""
+    if "stringData" not in text and not _SECRET_KIND.search(text):
+        return text
+
+    def masked(row: re.Match[str]) -> str:
+        return row[1] + (row[2] if MASK in row[2] else tally.hit("kubernetes", row[2].strip("\"'")))
+
+    text = _SECRET_YAML.sub(lambda m: m[0][: m.start(2) - m.start()] + _SECRET_ROW.sub(masked, m[2]), text)
+    return _SECRET_JSON.sub(
+        lambda m: m[1] + _SECRET_MEMBER.sub(lambda v: v[1] + tally.hit("kubernetes", v[2]), m[2]) + "}", text
+    )

@@ -6,12 +6,12 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from doctor.redaction import host_names
 from doctor.redaction.fields import named
+from doctor.redaction.identifiers import MADE, STAND_IN
 from doctor.redaction.public_hosts import is_public
-from doctor.redaction.stand_ins import MADE, STAND_IN
 from doctor.redaction.unknown import is_strange
 from doctor.redaction.vocabulary import is_ordinary, listed
 from doctor.redaction.words import Words
@@ -25,12 +25,20 @@ _NAME_VARIABLES = {
 CLEAN: set[str] = set()
 """Short texts that were looked at and hold nothing: reports say the same words (rule ids, reasons) over and over."""
 _PUBLIC = ("localdomain", "amazonaws.com", "internal", "cluster.local", "in-addr.arpa")
-_ORGANISATION = 3
 _DISTINCT = 5
 """Letters of an organisation's name that is learned from its hosts; a shorter one may be a word."""
 _SIGNS = re.compile(r"[-_. ]|(?<=[A-Za-z])(?=\d)")
 _NO_FIELD = 9
 """Characters in which no name stands beside its field."""
+
+
+class Site(NamedTuple):
+    """What only the operator knows: words, domains, and the key of the pseudonyms that machines of a site share; None
+    is the machine's own."""
+
+    hide: tuple[str, ...] = ()
+    domains: tuple[str, ...] = ()
+    key: bytes | None = None
 
 
 class Pseudonyms:
@@ -124,12 +132,6 @@ class Pseudonyms:
     def hidden(self, text: str) -> str:
         """The text without hidden words, and otherwise as it is."""
         return self._words.without_hidden(text, lambda stand_in: self._seen(stand_in, "name"))
-
-    def hide_domain(self, domain: str) -> None:
-        """Replaces a domain, and the organisation's name that it begins with."""
-        self.hide(domain)
-        if len(domain.partition(".")[0]) >= _ORGANISATION:
-            self.hide(domain.partition(".")[0])
 
     def _meet_once(self, text: str) -> None:
         if len(text) > _NO_FIELD and text not in CLEAN:

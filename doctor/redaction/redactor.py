@@ -15,13 +15,11 @@ from typing import Any
 
 from doctor.redaction import host_names
 from doctor.redaction.addresses import IPV4, is_address
-from doctor.redaction.identifiers import GPU_ID, UUID, hex_stand_in, number_stand_in
+from doctor.redaction.identifiers import GPU_ID, MADE, UUID, hex_stand_in, number_stand_in
 from doctor.redaction.lazy import Lazy
 from doctor.redaction.names import holds, may_hold
-from doctor.redaction.pseudonyms import CLEAN, NAME_KEYS, Pseudonyms
+from doctor.redaction.pseudonyms import CLEAN, NAME_KEYS, Pseudonyms, Site
 from doctor.redaction.secrets import masking, variable
-from doctor.redaction.site import Site
-from doctor.redaction.stand_ins import MADE
 from doctor.redaction.tally import Tally
 from doctor.redaction.vocabulary import listed
 
@@ -54,6 +52,8 @@ _OF_ABOVE = ("value", "Value", "default", "plaintext")
 """Keys that say nothing themselves: the name stands above them."""
 _BUILT = re.compile(r"(?:Linux version|Release Build) [^\n]{0,60}\($")
 """Before whoever built a kernel or a driver: the distribution."""
+_ORGANISATION = 3
+"""Letters of an organisation's name, with which a domain begins that is hidden."""
 _CLEAN_TEXTS = 20_000
 _CLEAN_CHARACTERS = 300
 _LONG = 10_000
@@ -94,7 +94,9 @@ class Redactor(Pseudonyms):
         for word in site.hide if site else ():
             self.hide(word)
         for domain in site.domains if site else ():
-            self.hide_domain(domain)
+            self.hide(domain)
+            if len(domain.partition(".")[0]) >= _ORGANISATION:
+                self.hide(domain.partition(".")[0])
 
     def text(self, text: str) -> str:
         if text in CLEAN:
