@@ -28,6 +28,7 @@ HALVES = (
     "fresh_nine",
     "fresh_ten",
     "fresh_eleven",
+    "fresh_twelve",
 )
 """Of a fresh set, each text (`NAME_texts`) holds names of several kinds (`hidden`), secrets, and facts to `keep`."""
 _SPLIT = HALVES[:3]

@@ -23,6 +23,7 @@ _MOST = {
     "fresh_nine": (0.02, 0.03),
     "fresh_ten": (0.03, 0.05),
     "fresh_eleven": (0.05, 0.11),
+    "fresh_twelve": (0.0, 0.03),
 }
 """Shares of secrets and of identities; of facts one in eighty."""
 
