@@ -20,7 +20,7 @@ from doctor.errors import InputError
 from doctor.facts import Snapshot
 from doctor.findings import Report
 from doctor.knowledge import Knowledge
-from doctor.redaction.site import Site
+from doctor.redaction.pseudonyms import Site
 from doctor.report.formats.json import as_data
 from doctor.report.key import local_key
 from doctor.system.asked import LIMIT_FACTS

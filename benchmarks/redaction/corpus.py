@@ -25,6 +25,10 @@ HALVES = (
     "fresh_six",
     "fresh_seven",
     "fresh_eight",
+    "fresh_nine",
+    "fresh_ten",
+    "fresh_eleven",
+    "fresh_twelve",
 )
 """Of a fresh set, each text (`NAME_texts`) holds names of several kinds (`hidden`), secrets, and facts to `keep`."""
 _SPLIT = HALVES[:3]

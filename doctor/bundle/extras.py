@@ -148,8 +148,5 @@ def taken(entries: Entries, asks: Sequence[Ask]) -> tuple[list[Text], list[LeftO
         for name, row in sorted(answers.items())
         if row["why"] and (name in must or row["why"] not in _NOT_THERE)
     ]
-    return texts, out + [LeftOut(ask.origin, "no answer in time") for ask in asks if not _answered(ask, answers)]
-
-
-def _answered(ask: Ask, answers: Entries) -> bool:
-    return ask.name in answers or any(name.startswith(f"{ask.name}-") for name in answers)
+    late = [a for a in asks if a.name not in answers and not any(n.startswith(f"{a.name}-") for n in answers)]
+    return texts, out + [LeftOut(ask.origin, "no answer in time") for ask in late]

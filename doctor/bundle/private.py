@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from doctor.redaction import Redactor
-from doctor.redaction.site import Site
+from doctor.redaction.pseudonyms import Site
 from doctor.system import asked
 
 _PASSWD = ("text:etc/passwd",)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from doctor.engine.registry import Probe
     from doctor.findings import Report
     from doctor.redaction import Redactor
-    from doctor.redaction.site import Site
+    from doctor.redaction.pseudonyms import Site
     from doctor.system.base import System
 
 _WITHIN_S = 15.0

@@ -10,12 +10,14 @@ import base64
 import json
 import math
 import re
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from doctor.bundle.pack import CAPTURE, MANIFEST
-from doctor.redaction.detector import detected
+from doctor.redaction.public_hosts import is_public
 
 if TYPE_CHECKING:
     from doctor.bundle.open import Bundle
@@ -39,11 +41,6 @@ _SHORT_SECRET = re.compile(
 )
 _ENDS = ("com net org edu gov io ai de fr uk eu ch at nl se no es it pl cz ru in cn jp kr br ca au us local lan corp intranet internal"
          " example invalid hpc cluster".split())  # fmt: skip
-_PUBLIC = (
-    "nvidia.com amd.com github.com pypi.org pytorch.org ubuntu.com debian.org docker.io docker.com redhat.com kernel.org python.org"
-    " anaconda.org huggingface.co pythonhosted.org radeon.com fedoraproject.org freedesktop.org opencontainers.org kubernetes.io nvcr.io"
-    " ghcr.io quay.io gitlab.com google.com microsoft.com intel.com gnu.org apache.org systemd.io w3.org"
-).split()
 
 
 class Seen(NamedTuple):
@@ -72,15 +69,7 @@ def scan(bundle: Bundle, known: Iterable[str] = ()) -> list[Seen]:
     return sorted(kept, key=lambda seen: (_ORDER.index(seen.kind), seen.name, seen.line))
 
 
-_ORDER = (
-    "known name",
-    "detect-secrets",
-    "behind a secret's name",
-    "random word",
-    "address",
-    "domain",
-    "capitalised name",
-)
+_ORDER = "known name|detect-secrets|behind a secret's name|random word|address|domain|capitalised name".split("|")
 
 
 def _of_line(text: str, names: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -94,12 +83,18 @@ def _of_line(text: str, names: Iterable[str]) -> Iterator[tuple[str, str]]:
             if _is_random(found[0]) and not _STAND_IN.search(found[0]):
                 yield "random word", found[0]
     for found in _ADDRESS.finditer(text):
-        if not found[0].startswith(("198.18.", "198.19.", "127.", "0.", "255.")) and _fits(found[0]):
+        parts = [int(part) for part in found[0].split(".")]
+        if (
+            max(parts) < 256
+            and parts[0] >= 10
+            and parts[0] not in (127, 255)
+            and parts[:2] not in ([198, 18], [198, 19])
+        ):
             yield "address", found[0]
     hosts = {found[1] for found in _URL_HOST.finditer(text) if "." in found[1]} | set(_HOST.findall(text))
     for host in hosts:
         end = host.lower().rpartition(".")[2]
-        if end in _ENDS and not host.lower().endswith(tuple(_PUBLIC)) and not _STAND_IN.match(host):
+        if end in _ENDS and not is_public(host) and not _STAND_IN.match(host):
             yield "domain", host
     for found in _NAME.finditer(text):
         yield "capitalised name", found[0]
@@ -122,15 +117,24 @@ def _is_random(word: str) -> bool:
     )
 
 
-def _fits(address: str) -> bool:
-    return all(int(part) < 256 for part in address.split(".")) and int(address.partition(".")[0]) >= 10
-
-
 def by_detect_secrets(bundle: Bundle) -> list[Seen] | None:
-    """What detect-secrets sees; None where it is not installed."""
-    files = {name: content for name, content in bundle.files.items() if not _says_it_again(name)}
-    found = detected(files)
-    return None if found is None else [Seen(name, line, "detect-secrets", word) for name, line, word in found]
+    """What detect-secrets (the extra `scan`) sees with its own plugins and filters; None where it is not installed."""
+    try:
+        from detect_secrets.core.scan import scan_file
+        from detect_secrets.settings import default_settings
+    except ImportError:
+        return None
+    found = []
+    with tempfile.TemporaryDirectory() as folder, default_settings():  # mode of the folder: 0700
+        path = Path(folder, "file.txt")
+        for name, content in sorted(bundle.files.items()):
+            if not _says_it_again(name):
+                path.write_bytes(content)
+                found += [
+                    Seen(name, s.line_number, "detect-secrets", f"{s.type}: {s.secret_value or ''}")
+                    for s in scan_file(str(path))
+                ]
+    return found
 
 
 def _says_it_again(name: str) -> bool:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from doctor.facts.snapshot import Snapshot
     from doctor.findings import Finding
     from doctor.flags.situation import Situation
-    from doctor.redaction.site import Site
+    from doctor.redaction.pseudonyms import Site
     from doctor.system.base import System
 
 

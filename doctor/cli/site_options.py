@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 if TYPE_CHECKING:
-    from doctor.redaction.site import Site
+    from doctor.redaction.pseudonyms import Site
 
 Hide = Annotated[
     list[str] | None,
@@ -44,7 +44,7 @@ _SHORTEST_KEY = 16
 
 def site_of(hide: Sequence[str] | None, domain: Sequence[str] | None, key: Path | None) -> Site | None:
     """None where no option was given. InputError for a word or key that is too short, or a file that can't be read."""
-    from doctor.redaction.site import Site
+    from doctor.redaction.pseudonyms import Site
 
     if not (hide or domain or key):
         return None

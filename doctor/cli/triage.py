@@ -18,7 +18,7 @@ from doctor.report import formats
 if TYPE_CHECKING:
     from doctor.findings import Report
     from doctor.knowledge import Knowledge
-    from doctor.redaction.site import Site
+    from doctor.redaction.pseudonyms import Site
     from doctor.triage.read import Read
 
 _CHUNK = 1 << 18

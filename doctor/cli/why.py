@@ -11,7 +11,7 @@ from doctor.cli.choices import Output, TextOrJson
 from doctor.cli.site_options import Domain, Hide, Key, redacted, site_of, without_names
 
 if TYPE_CHECKING:
-    from doctor.redaction.site import Site
+    from doctor.redaction.pseudonyms import Site
     from doctor.why.prove import Side
     from doctor.why.runs import Limits
 

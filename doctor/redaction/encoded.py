@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable, Iterator
 
 from doctor.redaction.lazy import Lazy
-from doctor.redaction.tally import Tally
+from doctor.redaction.tally import Tally, masked
 
 _WORD = Lazy(r"[^\s\"'<>`]+")
 _PERCENT = Lazy(r"%[0-9A-Fa-f]{2}")
@@ -47,14 +47,8 @@ def encoded(text: str, tally: Tally, holds: Holds) -> str:
 
 
 def _each(pattern: Lazy, text: str, tally: Tally, holds: Holds, decoded: Callable[[str], Iterator[str]]) -> str:
-    out: list[str] = []
-    place = 0
-    for found in pattern.made.finditer(text):
-        run = found[0]
-        if any(inner != run and holds(inner) for inner in decoded(run)):
-            out += (text[place : found.start()], tally.hit("encoded", run))
-            place = found.end()
-    return "".join(out) + text[place:] if out else text
+    runs = (found for found in pattern.finditer(text) if any(x != found[0] and holds(x) for x in decoded(found[0])))
+    return masked(text, (found.span() for found in runs), "encoded", tally)
 
 
 def _percent(run: str) -> Iterator[str]:
@@ -140,3 +134,10 @@ def _hexadecimal(run: str) -> Iterator[str]:
     text = _ascii(raw)
     if text is not None:
         yield text
+
+
+def in_base64(raw: bytes) -> Iterator[str]:
+    """The signs that only these bytes decide, where they begin 0, 1 or 2 bytes into a group of three."""
+    for shift, first in enumerate((0, 2, 3)):
+        text = base64.b64encode(b"\0" * shift + raw).decode().rstrip("=")
+        yield text[first : len(text) - (1 if (len(raw) + shift) % 3 else 0)]

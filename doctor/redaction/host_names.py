@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from doctor.redaction.identifiers import MADE
 from doctor.redaction.lazy import Lazy
 from doctor.redaction.public_hosts import OF_TENANTS, SECOND_LEVELS, is_host, is_public
-from doctor.redaction.stand_ins import MADE
 from doctor.redaction.vocabulary import listed
 
 Named = Callable[[str, str], str]
@@ -80,6 +80,7 @@ def _of_dotted(found: re.Match[str], named: Named) -> str:
         host not in (low, host.upper())
         or not is_host(host, firm=firm[:1] if _FIRM.match(firm) else "")
         or is_public(host)
+        or low in OF_TENANTS
         or MADE.fullmatch(host)
     ):
         return found[0]

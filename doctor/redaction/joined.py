@@ -1,8 +1,8 @@
 """Secrets that stand on more than one line: behind a backslash at a line's end, a value under its name, a token that a
-terminal or a mail program wrapped, the lines of a here-document. Lines are joined, looked at, and parted again.
+terminal or a mail program wrapped, the lines of a here-document. Lines are joined and looked at.
 
 >>> behind_backslashes("A=\\\\\\nq8w7e6 b \\\\\\n c", lambda t: t.replace("q8w7e6", "[secret]"))
-'A=[secret] b \\\\\\n c'
+'\\\\\\n\\\\\\nA=[secret] b  c'
 """
 
 # ruff: noqa: E501 -- tables
@@ -44,36 +44,15 @@ _RANDOM_PART = 16
 def behind_backslashes(text: str, masked: Masked) -> str:
     """The text without secrets of lines that end in a backslash. `masked` is asked for the lines made one."""
     if "\\\n" in text or "\\\r\n" in text:
-        return _LOGICAL.sub(lambda m: _parted(m[0], masked), text)
+        return _LOGICAL.sub(lambda m: _joined(m[0], masked), text)
     return text
 
 
-def _parted(raw: str, masked: Masked) -> str:
-    """Lines that a backslash holds together: as one, and parted again where no secret was."""
+def _joined(raw: str, masked: Masked) -> str:
+    """Lines that a backslash holds together: as they are, or with their breaks before the line that they make."""
     whole = _BREAK.sub("", raw)
     shown = masked(whole)
-    if shown == whole:
-        return raw
-    breaks, shift = [], 0
-    for found in _BREAK.finditer(raw):
-        breaks.append((found.start() - shift, found[0]))
-        shift += len(found[0])
-    out, here, place = [], 0, 0  # `here` in the whole, `place` in the raw text
-    for piece in shown.split(MASK):
-        start = whole.find(piece, here)
-        if start < 0:
-            return shown
-        out.append((start, start + len(piece)))
-        here = start + len(piece)
-    parts: list[str] = []
-    for number, (start, end) in enumerate(out):
-        inside = [b for b in breaks if start < b[0] < end]
-        place = start
-        for at, sign in inside:
-            parts += (whole[place:at], sign)
-            place = at
-        parts += (whole[place:end], MASK if number < len(out) - 1 else "")
-    return "".join(parts)
+    return raw if shown == whole else "".join(_BREAK.made.findall(raw)) + shown
 
 
 def over_lines(text: str, tally: Tally, masked: Masked) -> str:

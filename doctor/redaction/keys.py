@@ -43,7 +43,7 @@ _ABOVE = {"metadata": "project", "tags": "host", "involvedobject": "project", "s
 _NOT = frozenset(
     "mac physical hardware email mail bus base start virtual numa render gpu cpu device pci memory cuda hip rocm kfd node_type max min num count total per visible xgmi hive boot power clock voltage"
     " default_runtime language arch os image x_display is has can allow use used no type kernel module target_arch time in update docker tz sched"
-    " nvlink fabric state partition drm sub".split()
+    " nvlink fabric state partition drm sub from card".split()
 )  # fmt: skip
 """Words before a noun that make it another thing: `numa_node`, `gpu_host`."""
 _STRONG_BEFORE = frozenset("slurm slurmd slurmctld sbatch salloc pbs lsf lsb job batch".split())
@@ -61,7 +61,8 @@ def words_of(key: str) -> list[str]:
 @lru_cache(maxsize=8192)
 def kind_of(key: str, above: Sequence[str] = ()) -> str:
     """Kind of name that a value under that key is; "" where the key says none. `above` are the keys around it."""
-    key = key.rpartition("/")[2].rpartition(".")[2]
+    before, _, key = key.rpartition("/")[2].rpartition(".")
+    above = (before.rpartition(".")[2],) if before else above
     words = words_of(key)
     if not words or len(words) > 6:
         return ""

@@ -5,12 +5,13 @@ log, in a command line, in base64 at any of its three alignments.
 # ruff: noqa: E501 -- patterns
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 from urllib.parse import quote, quote_plus
 
+from doctor.redaction.encoded import in_base64
 from doctor.redaction.lazy import Lazy
 from doctor.redaction.tally import MASK, Tally
 
@@ -34,19 +35,10 @@ class Known:
     def __init__(self, values: Iterable[str] = ()) -> None:
         self._forms: dict[str, dict[str, None]] = {}
         """By what they begin with."""
-        self._values = 0
-        for value in values:
-            self.add(value)
-
-    def add(self, value: str) -> None:
-        """A value of a secret; one that may well be a plain word is let go."""
-        value = value.strip().strip("\"'")
-        if self._values >= MOST or not is_telling(value):
-            return
-        self._values += 1
-        for form in _forms(value):
-            if len(form) >= _SHORTEST:
-                self._forms.setdefault(form[:_SHORTEST], {})[form] = None
+        bare = (value.strip().strip("\"'") for value in values)
+        telling = (v for v in bare if len(v) >= _SHORTEST and v[:7] != MASK[:-1] and not may_be_plain(v))
+        for form in (form for value in islice(telling, MOST) for form in _forms(value) if len(form) >= _SHORTEST):
+            self._forms.setdefault(form[:_SHORTEST], {})[form] = None
 
     def masked(self, text: str, tally: Tally) -> str:
         """The text without them, the longest first."""
@@ -60,11 +52,6 @@ class Known:
                     tally.hit("known", form)
                 text = text.replace(form, MASK)
         return text
-
-
-def is_telling(value: str) -> bool:
-    """Whether a value can hardly be anything but this secret."""
-    return len(value) >= _SHORTEST and not value.startswith(MASK[:-1]) and not _NO_SECRET.fullmatch(value)
 
 
 def may_be_plain(value: str) -> bool:
@@ -82,18 +69,8 @@ def _forms(value: str) -> Iterator[str]:
     raw = value.encode("utf-8", "replace")
     yield from (raw.hex(), raw.hex().upper(), "".join(f"\\x{b:02x}" for b in raw), "".join(f"%{b:02X}" for b in raw))
     yield "".join(f"\\u{ord(c):04x}" for c in value)
-    for shift in range(3):
-        yield from _base64(raw, shift)
-
-
-def _base64(raw: bytes, shift: int) -> Iterator[str]:
-    """The signs that only the value decides, where it begins `shift` bytes into a group of three."""
-    text = base64.b64encode(b"\0" * shift + raw).decode().rstrip("=")
-    first = (0, 2, 3)[shift]
-    inner = text[first : len(text) - (1 if (len(raw) + shift) % 3 else 0)]
-    yield inner
-    if "+" in inner or "/" in inner:
-        yield inner.replace("+", "-").replace("/", "_")
+    for form in in_base64(raw):
+        yield from (form, form.replace("+", "-").replace("/", "_"))
 
 
 def each_text(data: Any, change: Callable[[str], str]) -> Any:

@@ -44,5 +44,4 @@ class Lazy:
 
     def findall(self, text: str) -> list[str]:
         """Of a pattern with at most one group."""
-        found: list[str] = self.made.findall(text)
-        return found
+        return list(self.made.findall(text))

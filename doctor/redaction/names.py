@@ -17,7 +17,7 @@ _OF = (
     "API|ACCESS|PRIVATE|SECRET|SIGNING|SIGN|ENCRYPTION|SSH|LICENSE|ACCOUNT|STORAGE|MASTER|SHARED|PRE_?SHARED|CLIENT|AUTH"
     "|DEPLOY|SERVICE|APP|APPLICATION|WRITE|READ|ADMIN|HMAC|AES|SAS|ENCRYPT|WANDB|SUBSCRIPTION|SESSION|SECURITY|ROUTING"
     "|INTEGRATION|INGEST|ROOT|HOST|USER|CRYPT|VAULT|MUNGE|WIREGUARD|WG|RNDC|TSIG|UNSEAL|RECOVERY|BACKUP|COOKIE|JWT|FERNET"
-    "|NGC|HF|ORG|PROJECT|INSTRUMENTATION|BOT|MACHINE|REGISTRY|PROXY|SNMP|ACTIVATION|PRODUCT|CD|WEBHOOK"
+    "|NGC|HF|ORG|PROJECT|INSTRUMENTATION|BOT|MACHINE|REGISTRY|PROXY|SNMP|ACTIVATION|PRODUCT|CD|WEBHOOK|LUKS"
 )
 _NAME = Lazy(
     r"(?:^|_)(?:[A-Z]{0,20}(?:SECRET|PASSWORD|PASSWD|PASSPHRASE|PASSWORT|KENNWORT|WACHTWOORD|MOT_DE_PASSE|CONTRASE[NÑ]A|SENHA|HAS[LŁ]O|APIKEY|AUTHKEY)|[A-Z]{0,12}(?:TOKEN|CREDS)"
@@ -47,12 +47,12 @@ _NO_SECRET_NAMES = frozenset({
 OWN_IDS = frozenset({"secrets-in-env", "vis-list-bad-token"})
 """Ids of the program's own that end like a secret's name; a test holds it against every id there is."""
 _STRONG = Lazy(
-    r"PASSW|PASSPHRASE|SECRET|TOKEN|KEY|COOKIE|AUTHORIZATION|CREDENTIAL|CONN|WEBHOOK|SESSION|JWT|BEARER|PSK|PWD"
+    r"PASSW|[A-Z_]PASS$|PASSPHRASE|SECRET|TOKEN|KEY|COOKIE|AUTHORIZATION|CREDENTIAL|CONN|WEBHOOK|SESSION|JWT|BEARER|PSK|PWD"
 )
 _PLAIN_VALUES = Lazy(
     r"(?i)(?:true|false|yes|no|on|off|none|null|nil|unset|all|default|auto|enabled|disabled|required|optional|basic|bearer"
-    r"|is|was|not|must|should|and|or|to|for|the|missing|invalid|expired|empty|unknown|n/?a|r[ow]|\(?(?:not )?set\)?|present|denied|failed|ok|int|str|string|bool"
-    r"|-?\d{1,5}|[=~<>!^v]{0,2}\d{1,9}(?:\.\d{1,9}){1,4}(?:\.?(?:post|dev|rc|a|b)\d{0,4})?(?:[-+~][\w.+~]{0,20})?|\*{2,}|x{4,}|\.{3}|<[^<>]{0,60}>|<?redacted>?|\[[a-z]{0,20}\]?|\{\}?"
+    r"|(?:files|compat|systemd|sss|ldap|nis|winbind|db|\[\w{1,20}=\w{1,20}\]|[ \t])+|\w{1,20} pam_\w{1,30}\.so.*|optional:|is|was|not|must|should|and|or|to|for|the|missing|invalid|expired|empty|unknown|n/?a|r[ow]|\(?(?:not )?set\)?|present|denied|failed|ok|int|str|string|bool"
+    r"|-?\d{1,5}[smhdw]?|[=~<>!^v]{0,2}\d{1,9}(?:\.\d{1,9}){1,4}(?:\.?(?:post|dev|rc|a|b)\d{0,4})?(?:[-+~][\w.+~]{0,20})?|\*{2,}|x{4,}|\.{3}|<[^<>]{0,60}>|<?redacted>?|\[[a-z]{0,20}\]?|\{\}?"
     r"|\$\{[A-Z_][A-Z0-9_]{0,60}\}|\$[A-Z_][A-Z0-9_]{2,60}|\$\{\{[^{}]{1,80}\}\}|\{\{[^{}]{1,80}\}\}|)"
 )
 _PATH = Lazy(

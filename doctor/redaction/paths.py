@@ -39,7 +39,7 @@ _STOPS = frozenset(
 )
 """Folders below which a path names software, data or models, and nobody."""
 _SYSTEM = frozenset(
-    "usr lib lib64 bin sbin dev proc sys boot run snap nix system library applications frameworks private kaggle".split()
+    "usr lib lib64 bin sbin dev devices proc sys boot run snap nix system library applications frameworks private kaggle".split()
 )
 _OF_PROGRAMS = frozenset("var etc opt root app workspace content models tmp".split())
 _FILE = Lazy(r".{1,80}\.[A-Za-z][A-Za-z0-9]{0,7}")

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from doctor.redaction.lazy import Lazy
 from doctor.redaction.names import holds, is_mixed, is_path, is_secret_name, is_strong_name
 from doctor.redaction.randomness import is_random
-from doctor.redaction.tally import MASK, Tally
-from doctor.redaction.values import closing, spans
+from doctor.redaction.tally import MASK, Tally, masked
+from doctor.redaction.values import Span, closing, spans
 
 NAMED = r"[A-Za-z_][A-Za-z0-9_.-]{1,80}"
 _QUOTE = r"\\{0,15}[\"'`]"
@@ -28,7 +29,7 @@ _FLAG = Lazy(
     rf"(?<![\w-])(--?{NAMED}|/(?:p|pass|password|token|key):)((?:(?:\n|\\{{1,7}}n)[ \t]{{0,40}}-[ \t]{{1,4}}|\s{{1,3}}|{_QUOTE},\s{{0,3}})?)(?=[^\s=])"
 )
 _SPACED = Lazy(
-    r"(?i) (?:key|token|secret|passwo?r?[dt]|kennwort|pw|passphrase|code|pass)(?: (?:for|f[üu]r) [^\n:]{1,60}?)?(\s{0,3}(?:[:=]|is(?: now)?|was|ist|lautet)[ \t]{1,3}|[:=])(?=\S)"
+    r"(?i)(?:(?<=\s)|\A)(?:key|token|secret|passwo?r?[dt]|kennwort|pw|passphrase|code|pass)(?: (?:for|f[üu]r) [^\n:]{1,60}?)?(\s{0,3}(?:[:=]|is(?: now)?|was|to|ist|lautet)[ \t]{1,3}|[:=])(?=\S)"
 )
 _OF = Lazy(
     r"(?i)(?:^|[^a-z])(?:api|access|secret(?: access)?|private|auth(?:entication)?|security|bearer|refresh|encryption|account"
@@ -53,21 +54,20 @@ _URL = Lazy(r"(?i)(?<![a-z0-9+.-])([a-z][a-z0-9+.-]{0,20}:(?:\\{0,3}/){2})([^\s\
 _LOGIN_AT = Lazy(
     r"(?<![\w/:.@-])(?!(?:mailto|acct|sip|xmpp|from|to|cc|image):)((?://)?[A-Za-z][\w.;-]{0,60}:)(?=[^\s@]{0,60}\d)([^\s:@/\"'<>]{6,200})@(?!sha\d)(?=[\[A-Za-z0-9])"
 )
-_COLUMN = Lazy(rf"(?m)^([ \t]{{0,20}}({NAMED})[ \t]{{2,40}})(\S{{6,300}})[ \t]{{0,20}}$")
+_COLUMN = Lazy(rf"(?m)^([ \t]{{0,20}}(?:setenv[ \t]{{1,8}})?({NAMED})([ \t]{{1,40}}))(\S{{4,300}})[ \t]{{0,20}}$")
+_TWO_WORDS = Lazy(r"[ \t]{0,20}[A-Za-z][\w.-]{1,60}[ \t]{1,40}\S{1,300}[ \t\r]{0,20}")
 _LOGIN = Lazy(
-    r"(?i)\b(login\s+\S{1,200}\s+password\s+|(?:login|user(?:name)?|credentials|ssh|log ?in)\b(?: with| as)?[: ]{1,2}[\w.@-]{2,40} ?/ ?|\snet use\s[^\n]{0,200}/user:\S{1,80} {1,3})"
+    r"(?i)\b(login\s+\S{1,200}\s+password\s+|(?:login|user(?:name)?|credentials|ssh|log ?in)\b(?: with| as| is| are)?[: ]{1,2}[\w.@-]{2,40} ?/ ?|\snet use\s[^\n]{0,200}/user:\S{1,80} {1,3})"
     r"((?=\S{0,40}[\d#!@$%&*?])[^\s/,;)]{6,500})"
 )
 
 
-def mask(text: str, where: list[tuple[int, int]], kind: str, tally: Tally, out: list[str], place: int) -> int:
-    """Writes `text` from `place` with those spans masked; where it got to."""
-    for start, end in where:
-        if start < place:
-            continue
-        out += (text[place:start], tally.hit(kind, text[start:end]))
-        place = end
-    return place
+_SECRET_KIND = Lazy(r"(?m)(?:^|[{,])\s{0,40}\\{0,7}\"?kind\\{0,7}\"?\s{0,4}:\s{0,4}\\{0,7}[\"']?Secret\b")
+_SECRET_YAML = Lazy(r"(?m)^([ \t]*)(?:data|stringData):[ \t]*\r?\n((?:\1[ \t]+[^\n]*(?:\n|$)|[ \t]*\n)+)")
+_SECRET_ROW = Lazy(r"(?m)^([ \t]*[\w.\"'/-]{1,200}:[ \t]*)([^\s|>][^\n]{0,20000})$")
+_SECRET_JSON = Lazy(r"(\\{0,7}\"(?:data|stringData)\\{0,7}\"\s{0,4}:\s{0,4}\{)([^{}]{0,200000})\}")
+_SECRET_MEMBER = Lazy(r"(:\s{0,4}\\{0,7}\")([^\"\\\n]{1,100000})")
+_LONG_VALUE = 6
 
 
 class _Named(NamedTuple):
@@ -83,16 +83,16 @@ class _Named(NamedTuple):
 
 def assigned(text: str, tally: Tally) -> str:
     """`NAME=value`, `name: value`, `"name": "value"`, headers and the like."""
-    out: list[str] = []
-    place = 0
-    for found in KEYWORD.made.finditer(lowered(text)):
-        if found.start() < place:
-            continue
-        named = _named(text, found)
-        where = _values(text, named) if named else []
-        if where:
-            place = mask(text, where, "named", tally, out, place)
-    return "".join(out) + text[place:] if out else text
+
+    def values() -> Iterator[Span]:
+        end = 0  # of the value before: what stands in it is part of it
+        for found in KEYWORD.made.finditer(lowered(text)):
+            named = _named(text, found) if found.start() >= end else None
+            for span in _values(text, named) if named else ():
+                end = span[1]
+                yield span
+
+    return masked(text, values(), "named", tally)
 
 
 def lowered(text: str) -> str:
@@ -168,16 +168,14 @@ def _element(text: str, named: _Named) -> list[tuple[int, int]]:
 
 def spaced(text: str, tally: Tally) -> str:
     """`API key: value`, `password is value`, `set aws_secret_access_key value`."""
-    out: list[str] = []
-    place = 0
-    for found in _SPACED.made.finditer(text):
-        if " for " not in found[0] and not _OF.search(text[max(0, found.start() - 24) : found.start()]):
-            continue
-        where = spans(text, found.end(), at_line_start=False, sign=found[1])
-        kept = [(s, e) for s, e in where if holds("secret", text[s:e]) and not _WORD_LIKE.fullmatch(text[s:e])]
-        if found.start() >= place and kept:
-            place = mask(text, kept, "named", tally, out, place)
-    text = "".join(out) + text[place:] if out else text
+
+    def called() -> Iterator[Span]:
+        for found in _SPACED.made.finditer(text):
+            if " for " in found[0] or _OF.search(text[max(0, found.start() - 24) : found.start()].rstrip(" ")):
+                where = spans(text, found.end(), at_line_start=False, sign=found[1])
+                yield from (
+                    (s, e) for s, e in where if holds("secret", text[s:e]) and not _WORD_LIKE.fullmatch(text[s:e])
+                )
 
     def behind(found: re.Match[str]) -> str:
         value = found[2]
@@ -187,37 +185,36 @@ def spaced(text: str, tally: Tally) -> str:
             return found[0]
         return found[1] + tally.hit("named", value)
 
-    return _BEHIND.sub(behind, text)
+    return _BEHIND.sub(behind, masked(text, called(), "named", tally))
 
 
 def flags(text: str, tally: Tally) -> str:
     """`--password value`, `"--token", "value"`, `/p:value`."""
-    out: list[str] = []
-    place = 0
-    for found in _FLAG.made.finditer(text):
-        if found.start() < place or (not found[2] and found[1][0] == "-"):
-            continue
-        if text[found.end()] == "-":
-            continue
-        name = found[1].strip("/:") if found[1][0] == "/" else found[1]
-        name = "password" if name == "p" else name
-        where = spans(text, found.end(), at_line_start=False, sign=" ")
-        kept = [(s, e) for s, e in where if holds(name, text[s:e]) or (name[0] == "-" and is_random(text[s:e]))]
-        if kept:
-            place = mask(text, kept, "flag", tally, out, place)
-    return "".join(out) + text[place:] if out else text
+
+    def given() -> Iterator[Span]:
+        end = 0
+        for found in _FLAG.made.finditer(text):
+            if found.start() < end or (not found[2] and found[1][0] == "-") or text[found.end()] == "-":
+                continue
+            name = found[1].strip("/:") if found[1][0] == "/" else found[1]
+            name = "password" if name == "p" else name
+            where = spans(text, found.end(), at_line_start=False, sign=" ")
+            for s, e in where:
+                if holds(name, text[s:e]) or (name[0] == "-" and is_random(text[s:e])):
+                    end = e
+                    yield s, e
+
+    return masked(text, given(), "flag", tally)
 
 
 def pairs(text: str, tally: Tally) -> str:
     """`{"name": "DB_PASSWORD", "value": "..."}`, in JSON, YAML, HCL and XML."""
-    out: list[str] = []
-    place = 0
-    for found in _PAIR.made.finditer(text):
-        where = spans(text, found.end(), at_line_start=True, sign=": ")
-        kept = [(s, e) for s, e in where if holds(found[5], text[s:e], variable=True)]
-        if found.start() >= place and kept:
-            place = mask(text, kept, "named", tally, out, place)
-    return "".join(out) + text[place:] if out else text
+    valued = (
+        (found[5], span)
+        for found in _PAIR.made.finditer(text)
+        for span in spans(text, found.end(), at_line_start=True, sign=": ")
+    )
+    return masked(text, ((s, e) for name, (s, e) in valued if holds(name, text[s:e], variable=True)), "named", tally)
 
 
 def xml(text: str, tally: Tally) -> str:
@@ -265,10 +262,36 @@ def _end_of_header(text: str, named: _Named) -> int:
     return len(text[:line].rstrip()) if end < 0 else end
 
 
+def _is_setting(found: re.Match[str]) -> bool:
+    """Whether a line of two words is a secret's name and its value, and no heading: a word alone is one in a row of such
+    lines."""
+    name, value = found[2], found[4]
+    if not holds(name, value):
+        return False
+    if found[1].lstrip().startswith("setenv ") or (is_mixed(value) and len(value) >= _LONG_VALUE and found[3] != " "):
+        return True
+    if not is_secret_name(name) or not is_strong_name(name):
+        return False
+    before, after = found.string[: found.start()].rpartition("\n")[0], found.string[found.end() + 1 :]
+    beside = (before.rpartition("\n")[2], after.partition("\n")[0])
+    return any(map(_TWO_WORDS.fullmatch, beside)) and value[-1] not in ".:,;!?"
+
+
 def logins(text: str, tally: Tally) -> str:
     """netrc and its like."""
-    if "  " in text or "\t" in text:
-        text = _COLUMN.sub(
-            lambda m: m[1] + tally.hit("column", m[3]) if is_mixed(m[3]) and holds(m[2], m[3]) else m[0], text
-        )
+    text = _COLUMN.sub(lambda m: m[1] + tally.hit("column", m[4]) if _is_setting(m) else m[0], text)
     return _LOGIN.sub(lambda m: m[1] + (m[2] if m[2].startswith(MASK[:-1]) else tally.hit("password", m[2])), text)
+
+
+def of_kubernetes(text: str, tally: Tally) -> str:
+    """A Kubernetes Secret: every value of its `data` and `stringData`, whatever its name is, in YAML and in JSON."""
+    if "stringData" not in text and not _SECRET_KIND.search(text):
+        return text
+
+    def masked(row: re.Match[str]) -> str:
+        return row[1] + (row[2] if MASK in row[2] else tally.hit("kubernetes", row[2].strip("\"'")))
+
+    text = _SECRET_YAML.sub(lambda m: m[0][: m.start(2) - m.start()] + _SECRET_ROW.sub(masked, m[2]), text)
+    return _SECRET_JSON.sub(
+        lambda m: m[1] + _SECRET_MEMBER.sub(lambda v: v[1] + tally.hit("kubernetes", v[2]), m[2]) + "}", text
+    )

@@ -6,13 +6,12 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from doctor.redaction import host_names
 from doctor.redaction.fields import named
-from doctor.redaction.patterns import PUBLIC
+from doctor.redaction.identifiers import MADE, STAND_IN
 from doctor.redaction.public_hosts import is_public
-from doctor.redaction.stand_ins import MADE, STAND_IN
 from doctor.redaction.unknown import is_strange
 from doctor.redaction.vocabulary import is_ordinary, listed
 from doctor.redaction.words import Words
@@ -25,12 +24,21 @@ _NAME_VARIABLES = {
 }  # fmt: skip
 CLEAN: set[str] = set()
 """Short texts that were looked at and hold nothing: reports say the same words (rule ids, reasons) over and over."""
-_ORGANISATION = 3
+_PUBLIC = ("localdomain", "amazonaws.com", "internal", "cluster.local", "in-addr.arpa")
 _DISTINCT = 5
 """Letters of an organisation's name that is learned from its hosts; a shorter one may be a word."""
 _SIGNS = re.compile(r"[-_. ]|(?<=[A-Za-z])(?=\d)")
 _NO_FIELD = 9
 """Characters in which no name stands beside its field."""
+
+
+class Site(NamedTuple):
+    """What only the operator knows: words, domains, and the key of the pseudonyms that machines of a site share; None
+    is the machine's own."""
+
+    hide: tuple[str, ...] = ()
+    domains: tuple[str, ...] = ()
+    key: bytes | None = None
 
 
 class Pseudonyms:
@@ -41,7 +49,7 @@ class Pseudonyms:
         self._taken: set[str] = set()
         self._words = Words()
         self._hosts: dict[str, set[str]] = {}
-        self._met: set[str] = set()
+        self._met: dict[str, list[tuple[int, int, str]]] = {}
         self._key = key
         self.counts: Counter[str] = Counter()
         """How often each kind of thing was replaced so far."""
@@ -76,12 +84,12 @@ class Pseudonyms:
                 elif value is not None and not isinstance(value, (int, float)):  # which nearly all are
                     self.learn(value, str(name))
 
-    def meet(self, text: str) -> None:
+    def meet(self, text: str) -> list[tuple[int, int, str]]:
         """Takes note of the names that fields of a text tell (`doctor.redaction.fields`), and of organisations: two
-        hosts of one domain that is not public are a site's, whose name stands elsewhere too. Each text once."""
+        hosts of one domain that is not public are a site's, whose name stands elsewhere too. Each text once. Returns
+        where ordinary words are names, with their kind."""
         if text in self._met:
-            return
-        self._met.add(text)
+            return self._met[text]
         for host in host_names.hosts(text):
             domain = host_names.domain_of(host)
             first = host.partition(".")[0]
@@ -93,7 +101,8 @@ class Pseudonyms:
                 name = domain.partition(".")[0]
                 if len(name) >= _DISTINCT and name.rstrip("0123456789") not in listed("ordinary"):
                     self.know("site", name)
-        for kind, name in named(text):
+        names, self._met[text] = named(text)
+        for kind, name in names:
             if kind == "user" and name.endswith("+"):  # cut off by its column
                 self._words.add(name, self._name(kind, name))
             elif kind == "host" and "." not in name:
@@ -101,6 +110,17 @@ class Pseudonyms:
                 self._know(kind, _parts(name))
             elif kind != "host" or not is_public(name):
                 self._know(kind, {name} if kind == "project" or " " in name else {name, *_parts(name)})
+        return self._met[text]
+
+    def _in_place(self, text: str) -> str:
+        """The text with the ordinary words that are names where they stand."""
+        out: list[str] = []
+        place = 0
+        for start, end, kind in sorted(self.meet(text)):
+            if start >= place and text[start:end] not in self._words:
+                out += (text[place:start], self._given(kind, text[start:end]))
+                place = end
+        return "".join(out) + text[place:]
 
     def hide(self, word: str) -> None:
         """Replaces what only the operator knows to be a name, though it be a word of the field."""
@@ -113,12 +133,6 @@ class Pseudonyms:
         """The text without hidden words, and otherwise as it is."""
         return self._words.without_hidden(text, lambda stand_in: self._seen(stand_in, "name"))
 
-    def hide_domain(self, domain: str) -> None:
-        """Replaces a domain, and the organisation's name that it begins with."""
-        self.hide(domain)
-        if len(domain.partition(".")[0]) >= _ORGANISATION:
-            self.hide(domain.partition(".")[0])
-
     def _meet_once(self, text: str) -> None:
         if len(text) > _NO_FIELD and text not in CLEAN:
             self.meet(text)
@@ -126,7 +140,7 @@ class Pseudonyms:
     def know(self, kind: str, name: str) -> None:
         """A `user`, `host` or `site` of that name is replaced wherever it stands as a word."""
         first, _, domain = name.partition(".")
-        inner = domain if domain.count(".") and not domain.endswith(PUBLIC) else ""
+        inner = domain if domain.count(".") and not domain.endswith(_PUBLIC) else ""
         self._know(kind, {name, first, inner} if kind == "host" else {name})
 
     def _know(self, kind: str, words: Iterable[str]) -> None:
@@ -146,6 +160,9 @@ class Pseudonyms:
     def _name(self, kind: str, name: str) -> str:
         if name.lower() in listed("ordinary") or name in self._taken or MADE.fullmatch(name) or not name.strip("0-:. "):
             return name
+        return self._given(kind, name)
+
+    def _given(self, kind: str, name: str) -> str:
         self.counts[kind] += 1
         if (kind, name) not in self._names:
             self._names[kind, name] = self._free(kind, name)

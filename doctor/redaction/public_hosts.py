@@ -33,11 +33,13 @@ _ENDS = frozenset(
     (
         "com net org edu gov mil int io ai de fr uk eu ch at be nl dk se no fi es pt it pl cz sk hu ro bg gr ie is lt lv ee lu si hr rs ua "
         "ru by kz tr il ae sa in cn jp kr tw hk sg my th vn id ph au nz ca us mx br ar cl co za eg ng ke ma tn dev cloud tech online site xyz "
+        "app space systems science institute email live world zone services solutions software works digital media pro me tv health bio university "
         "biz info example invalid corp lan intra intranet internal local localnet private hpc cluster"
     ).split()
 )
 _ALSO_WORDS = frozenset(
-    "int at be no is it in my to id us me co so rs py sh pl md ps cc info local internal private cluster site dev test il ma th ph".split()
+    "int at be no is it in my to id us me co so rs py sh pl md ps cc info local internal private cluster site dev test il ma th ph gr "
+    "app space systems science live world zone services solutions software works digital media pro tv health bio email".split()
 )
 """Ends that are also words or endings of files and methods: only a name of three parts with a digit or dash counts."""
 _ENDINGS = frozenset(("rs", "sh", "py", "pl", "md", "cc", "ps", "so"))
@@ -70,6 +72,7 @@ def is_host(name: str, *, firm: str = "") -> bool:
             return labels[-1] in ("local", "internal", "cluster", "private") and is_strange(labels[0])
         return (
             second
+            or is_strange(labels[-2])
             or (firm == "/" or (firm and labels[-1] not in _ENDINGS))
             or any("-" in x or any(c.isdigit() for c in x) for x in labels[:-1])
         )

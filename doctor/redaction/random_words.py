@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.redaction.lazy import Lazy
-from doctor.redaction.places import lowered, mask
+from doctor.redaction.places import lowered
 from doctor.redaction.randomness import SURE, random_parts
-from doctor.redaction.tally import Tally
+from doctor.redaction.tally import Tally, masked
 
 _WORD = Lazy(r"[A-Za-z0-9+/_=~.%-]{12,4000}")
 _NEAR = Lazy(
@@ -45,25 +45,22 @@ _ONE_CASE = 20
 
 def random_words(text: str, tally: Tally) -> str:
     """The text without them."""
+    return masked(text, _found(text), "random", tally)
+
+
+def _found(text: str) -> Iterator[tuple[int, int]]:
     near = [found.end() for found in _NEAR.finditer(lowered(text))]
-    out: list[str] = []
-    place = n = 0
+    n = 0
     for found in _WORD.finditer(text):
         word, start = found[0], found.start()
         if not any(map(str.isdigit, word)) and (word.islower() or word.isupper()):
             continue
         while n < len(near) and near[n] <= start:
             n += 1
-        announced = n > 0 and start - near[n - 1] < _NEXT and _is_next(text[near[n - 1] : start])
-        announced = announced and not _VERSION.search(word)
-        where = [(start + a, start + b) for a, b in _parts(word, text, start, announced=announced)]
-        place = mask(text, where, "random", tally, out, place)
-    return "".join(out) + text[place:] if out else text
-
-
-def _is_next(between: str) -> bool:
-    """Whether that is on one line, or the word is alone below it."""
-    return "\n" not in between or (between.count("\n") == 1 and between.rstrip().endswith(":"))
+        between = text[near[n - 1] : start] if n and start - near[n - 1] < _NEXT else "\n\n"
+        next_line = between.count("\n") == 1 and between.rstrip().endswith(":")  # the word is alone below it
+        announced = ("\n" not in between or next_line) and not _VERSION.search(word)
+        yield from ((start + a, start + b) for a, b in _parts(word, text, start, announced=announced))
 
 
 def _parts(word: str, text: str, start: int, *, announced: bool) -> Iterator[tuple[int, int]]:

@@ -4,6 +4,7 @@ report or bundle.
 Shapes stay: a UUID's stand-in is a UUID (`GPU-` kept, prefixes still match), so that what reads the report still works.
 """
 
+# ruff: noqa: E501 -- patterns
 from __future__ import annotations
 
 import re
@@ -14,28 +15,35 @@ from typing import Any
 
 from doctor.redaction import host_names
 from doctor.redaction.addresses import IPV4, is_address
-from doctor.redaction.identifiers import GPU_ID, UUID, hex_stand_in, number_stand_in
+from doctor.redaction.identifiers import GPU_ID, MADE, UUID, hex_stand_in, number_stand_in
+from doctor.redaction.lazy import Lazy
 from doctor.redaction.names import holds, may_hold
-from doctor.redaction.patterns import (
-    CISCO_MAC,
-    DECIMAL_ID,
-    FOUR_PARTS,
-    HEX_ID,
-    HEX_ONLY,
-    HOME,
-    IPV6,
-    MAC,
-    MAIL,
-    MAIL_IN_URL,
-    PLAIN_MAC,
-    SERIAL,
-    UNITS,
-)
-from doctor.redaction.pseudonyms import CLEAN, NAME_KEYS, Pseudonyms
+from doctor.redaction.pseudonyms import CLEAN, NAME_KEYS, Pseudonyms, Site
 from doctor.redaction.secrets import masking, variable
-from doctor.redaction.site import Site
 from doctor.redaction.tally import Tally
+from doctor.redaction.vocabulary import listed
 
+_HOME = Lazy(r"(?<![\w.-])((?:home|Users|export/home|data/home)[/\\])([^./\\\s:'\",;\0][^/\\\s:'\",;\0]{0,63})")
+_MAIL = Lazy(r"(?<![\w.+-])[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,64}\.){1,6}[A-Za-z][A-Za-z0-9-]{1,63}(?![\w-])")
+_MAIL_IN_URL = Lazy(r"(?<![\w.%+-])([A-Za-z0-9._+-]{1,64})%40([A-Za-z0-9-]{1,64}(?:\.[A-Za-z0-9-]{1,64}){1,6})")
+_UNITS = (".service", ".socket", ".timer", ".mount", ".slice", ".scope", ".target", ".device", ".path")
+_MAC = Lazy(r"(?<![0-9A-Za-z:.])[0-9A-Fa-f]{2}(?:([:-])[0-9A-Fa-f]{2})(?:\1[0-9A-Fa-f]{2}){4,18}(?![0-9A-Za-z:])")
+_FOUR_PARTS = Lazy(r"\d{1,3}(?:\.\d{1,4}){3}")
+_IPV6 = Lazy(r"(?<![\w:.])(?:[0-9a-fA-F]{1,4}:{1,2}){1,7}(?:[0-9a-fA-F]{1,4})?(?![\w:])")
+_SERIAL = Lazy(
+    r"(?i)((?<![a-z])(?:serial(?:[ _-]{0,2}(?:number|num|no))?(?: \([a-z]{2,12}\))?|S/N|asset(?:[ _-]?tag)?|service[ _-]?tag)\\{0,3}[\"']?\s{0,60}(?:[:=>]\s{0,60})?\\{0,3}[\"']?)"
+    r"((?=[A-Z-]{0,20}\d)(?=[A-Z0-9-]{0,40}\d[A-Z-]{0,8}\d[A-Z-]{0,8}\d)[A-Z0-9-]{5,40})\b"
+)
+_CISCO_MAC = Lazy(r"(?<![\w.])(?=[0-9a-f.]{0,13}[a-f])(?:[0-9a-fA-F]{4}\.){2}[0-9a-fA-F]{4}(?![\w.])")
+_PLAIN_MAC = Lazy(
+    r"(?i)(\b(?:mac|hwaddr|ether|wwn|permaddr)(?:[ _-]?addr(?:ess)?)?[\"']?\s{0,3}[:=]?\s{0,3}[\"']?)([0-9a-f]{12})\b"
+)
+_DECIMAL_ID = Lazy(r"(?m)^((?:unique_id|hive_id) )(\d{4,20})$")
+_HEX_ID = Lazy(
+    r"(?i)((?:(?:unique|hive|machine|boot|invocation)[ _-]?id|guid)[\"']?\s{0,40}[:=]\s{0,40}[\"']?(?:0x)?|\bguid |\"[SHR]-|\bswitch 0x)"
+    + r"([0-9a-f]{8,32}|(?:[0-9a-f]{4}:){3}[0-9a-f]{4})\b"
+)
+_HEX_ONLY = Lazy(r"(?:0x)?([0-9a-fA-F]{8,16})")
 _SERIAL_KEYS = frozenset({"serial", "serial_number", "board_serial", "product_serial"})
 _ID_KEYS = frozenset({"unique_id", "hive_id", "xgmi_hive_id"})
 _OF_REPORT = frozenset(("clear", "facts", "explains"))
@@ -44,6 +52,8 @@ _OF_ABOVE = ("value", "Value", "default", "plaintext")
 """Keys that say nothing themselves: the name stands above them."""
 _BUILT = re.compile(r"(?:Linux version|Release Build) [^\n]{0,60}\($")
 """Before whoever built a kernel or a driver: the distribution."""
+_ORGANISATION = 3
+"""Letters of an organisation's name, with which a domain begins that is hidden."""
 _CLEAN_TEXTS = 20_000
 _CLEAN_CHARACTERS = 300
 _LONG = 10_000
@@ -84,7 +94,9 @@ class Redactor(Pseudonyms):
         for word in site.hide if site else ():
             self.hide(word)
         for domain in site.domains if site else ():
-            self.hide_domain(domain)
+            self.hide(domain)
+            if len(domain.partition(".")[0]) >= _ORGANISATION:
+                self.hide(domain.partition(".")[0])
 
     def text(self, text: str) -> str:
         if text in CLEAN:
@@ -112,29 +124,29 @@ class Redactor(Pseudonyms):
     def _shaped(self, text: str) -> str:
         """Everything that its shape gives away, whatever names are known; names that a field tells are known then."""
         text = masking(text, self._tally)
-        self.meet(text)
-        text = HOME.sub(lambda m: m[1] + self._name("user", m[2]), text)
+        text = self._in_place(text)
+        text = _HOME.sub(lambda m: m[1] + self._of_home(m[2]), text)
         text = GPU_ID.sub(lambda m: m[1] + self._hex(m[2]), text)
         text = UUID.sub(lambda m: self._hex(m[0]), text)
         low = text.lower()
         if not self._ids_stay and any(
-            word in low for word in ("unique", "hive", "guid", "machine", "boot", "invocation")
+            word in low for word in ("unique", "hive", "guid", "machine", "boot", "invocation", "switch")
         ):
-            text = DECIMAL_ID.sub(lambda m: m[1] + number_stand_in(m[2], self._key), text)
-            text = HEX_ID.sub(lambda m: m[1] + hex_stand_in(m[2], self._key), text)
-        text = SERIAL.sub(lambda m: m[1] + self._name("serial", m[2]), text)
+            text = _DECIMAL_ID.sub(lambda m: m[1] + number_stand_in(m[2], self._key), text)
+            text = _HEX_ID.sub(lambda m: m[1] + hex_stand_in(m[2], self._key), text)
+        text = _SERIAL.sub(lambda m: m[1] + self._name("serial", m[2]), text)
         if "@" in text:
-            text = MAIL.sub(self._mail, text)
+            text = _MAIL.sub(self._mail, text)
         if "%40" in text:
-            text = MAIL_IN_URL.sub(lambda m: self._name("mail", f"{m[1]}@{m[2]}").replace("@", "%40"), text)
-        text = MAC.sub(lambda m: self._name("mac", m[0].lower()), text)
+            text = _MAIL_IN_URL.sub(lambda m: self._name("mail", f"{m[1]}@{m[2]}").replace("@", "%40"), text)
+        text = _MAC.sub(lambda m: self._name("mac", m[0].lower()), text)
         if "mac" in low or "ddr" in low or "ether" in low or "." in text:
-            text = CISCO_MAC.sub(lambda m: self._name("mac", m[0].lower()), text)
-            text = PLAIN_MAC.sub(lambda m: m[1] + self._name("mac", m[2].lower()), text)
+            text = _CISCO_MAC.sub(lambda m: self._name("mac", m[0].lower()), text)
+            text = _PLAIN_MAC.sub(lambda m: m[1] + self._name("mac", m[2].lower()), text)
         text = host_names.replaced(text, self._name)
-        text = IPV4.sub(self._ipv4, text)
+        text = IPV4.sub(lambda m: self._name("ipv4", m[0]) if is_address(m.string, *m.span()) else m[0], text)
         if "::" in text or text.count(":") > 6:
-            text = IPV6.sub(self._ipv6, text)
+            text = _IPV6.sub(self._ipv6, text)
         return text
 
     def data(self, data: Any, key: str = "") -> Any:
@@ -149,17 +161,17 @@ class Redactor(Pseudonyms):
             table = {
                 n if n in CLEAN and not self._words else self.text(str(n)): (
                     v
-                    if v is None or v is False or (v.__class__ is str and self._is_clean(v, str(n)))
+                    if v is None
+                    or v is False
+                    or (
+                        v.__class__ is str and v in CLEAN and "=" not in v and _adds_nothing(str(n)) and not self._words
+                    )
                     else self.data(v, key if n in _OF_ABOVE and key else str(n))
                 )
                 for n, v in data.items()  # most are fields of models that hold nothing: a call for each costs most
             }
             return self._pair(data, table)
         return self._list(data, key) if isinstance(data, (list, tuple)) else data
-
-    def _is_clean(self, text: str, key: str) -> bool:
-        """Whether a text that was found to hold nothing stands under a key that adds nothing to it."""
-        return text in CLEAN and "=" not in text and _adds_nothing(key) and not self._words
 
     def _word(self, data: str, key: str) -> str:
         """A text that stands under that key."""
@@ -170,11 +182,11 @@ class Redactor(Pseudonyms):
             return self._tally.hit("named", data)
         if key in _SERIAL_KEYS:
             return data if data in ("N/A", "0", "Unknown") else self._name("serial", data)
-        if key in _ID_KEYS and HEX_ONLY.fullmatch(data):
+        if key in _ID_KEYS and _HEX_ONLY.fullmatch(data):
             return self.id_text(data)
         if key in NAME_KEYS:
             return self._name(NAME_KEYS[key], data)
-        if key.endswith("version") and FOUR_PARTS.fullmatch(data):
+        if key.endswith("version") and _FOUR_PARTS.fullmatch(data):
             return data  # of cuBLAS 12.8.4.1, which no text beside it tells from an address
         return self.text(data)
 
@@ -228,14 +240,19 @@ class Redactor(Pseudonyms):
     def _hex(self, text: str) -> str:
         return text if self._ids_stay else self._seen(hex_stand_in(text, self._key), "uuid")
 
+    def _of_home(self, name: str) -> str:
+        low = name.lower()
+        return (
+            name
+            if low in listed("accounts") or MADE.fullmatch(name) or low in self._words
+            else self._given("user", name)
+        )
+
     def _mail(self, match: re.Match[str]) -> str:
         text = match[0]
-        if text.endswith(UNITS) or text.startswith("git@") or _BUILT.search(match.string[: match.start()][-80:]):
+        if text.endswith(_UNITS) or text.startswith("git@") or _BUILT.search(match.string[: match.start()][-80:]):
             return text
         return self._name("mail", text)
-
-    def _ipv4(self, match: re.Match[str]) -> str:
-        return self._name("ipv4", match[0]) if is_address(match.string, *match.span()) else match[0]
 
     def _ipv6(self, match: re.Match[str]) -> str:
         import ipaddress

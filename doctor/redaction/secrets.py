@@ -17,7 +17,6 @@ from doctor.redaction import places
 from doctor.redaction.encoded import encoded
 from doctor.redaction.joined import behind_backslashes, over_lines
 from doctor.redaction.lazy import Lazy
-from doctor.redaction.manifests import of_kubernetes
 from doctor.redaction.names import holds, is_secret_name
 from doctor.redaction.random_words import random_words
 from doctor.redaction.randomness import is_random
@@ -107,7 +106,7 @@ def _plain(text: str, tally: Tally) -> str:
         return _rest(text, tally)
     text = places.logins(text, tally)
     if "stringData" in text or ("kind" in low and "Secret" in text):
-        text = of_kubernetes(text, tally)
+        text = places.of_kubernetes(text, tally)
     if "value" in low:
         text = places.pairs(text, tally)
     if "=" in text or ":" in text:

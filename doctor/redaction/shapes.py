@@ -6,10 +6,11 @@ Shapes are those that the issuers publish, or that secret scanners of the field 
 # ruff: noqa: E501 -- a table
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from doctor.redaction.lazy import Lazy
-from doctor.redaction.tally import Tally
+from doctor.redaction.tally import Tally, masked
 
 
 class Shape(NamedTuple):
@@ -71,12 +72,13 @@ SHAPES: tuple[Shape, ...] = (
 
 def without(text: str, shape: Shape, tally: Tally) -> str:
     """The text with what has that shape masked."""
-    out: list[str] = []
-    place = seek = 0
-    while found := shape.pattern.made.search(text, seek):
-        if shape.kind not in _ANYWHERE and not begins(text, found.start()):
-            seek = found.start() + 1
-            continue
-        out += (text[place : found.start()], tally.hit(shape.kind, found[0]))
-        place = seek = found.end()
-    return "".join(out) + text[place:] if out else text
+
+    def spans() -> Iterator[tuple[int, int]]:
+        place = 0
+        while found := shape.pattern.made.search(text, place):
+            fits = shape.kind in _ANYWHERE or begins(text, found.start())
+            place = found.end() if fits else found.start() + 1
+            if fits:
+                yield found.span()
+
+    return masked(text, spans(), shape.kind, tally)

@@ -1,16 +1,19 @@
 """Names in the columns of a table: what `squeue`, `sacct`, `ps`, `kubectl get`, `docker ps`, `lsof` print under a header.
 The header says what a column holds, so a tool that nobody thought of is read as well.
 
+A kind that ends in `!` is certain: what stands there is a name though it be an ordinary word.
+
 >>> sorted(cells("  PID USER      PR COMMAND\\n   12 mia.k     20 python\\n"))
-[('user', 'mia.k')]
+[('user!', 'mia.k', 33)]
 >>> sorted(cells("User|Account|State\\nmia|fusion2|FAILED\\n"))
-[('group', 'fusion2'), ('user', 'mia')]
+[('group!', 'fusion2', 23), ('user!', 'mia', 19)]
 """
 
 # ruff: noqa: E501, SIM905 -- tables
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import NamedTuple
 
 from doctor.redaction.lazy import Lazy
@@ -18,9 +21,10 @@ from doctor.redaction.lazy import Lazy
 _COLUMNS = {
     title: kind
     for kind, titles in {
-        "user": "user users username uid owner login username user_name submitter euser ruser",
-        "group": "account group namespace egroup project org accounts",
-        "host": "nodelist nodelist(reason) node nodename hostname hostnames host exec_host from_host submit_host from nodes nodelist(reason)",
+        "user!": "user users username uid owner login username user_name submitter euser ruser",
+        "group!": "account accounts",
+        "group": "group namespace egroup project org",
+        "host!": "nodelist nodelist(reason) node nodename hostname hostnames host exec_host from_host submit_host from nodes nodelist(reason)",
         "site": "cluster",
         "serial": "serial serial_number",
         "project": "batch_name jobname job_name names name volume",
@@ -46,6 +50,7 @@ _WORD = Lazy(r"\S+")
 _EDGE = "|│║ "
 _NOISE = Lazy(r"[(%].*|\+")
 _NUMBER = Lazy(r"\d\d")
+_DASHES = Lazy(r"[-=]{2,}")
 _RULE = Lazy(r"[\s|+│=_─-]+")
 
 
@@ -58,22 +63,29 @@ class _Header(NamedTuple):
     known: bool
 
 
-def cells(text: str) -> Iterator[tuple[str, str]]:
-    """Kind and name of each cell below a title that says what it names."""
+def cells(text: str) -> Iterator[tuple[str, str, int]]:
+    """Kind, name and place of each cell below a title that says what it names."""
     if "\n" not in text:
         return
     header: _Header | None = None
+    place = 0
     for line in text.split("\n"):
+        start, place = place, place + len(line) + 1
         if len(line) > 600:
             continue
         if found := _header(line):
             header = found
-        elif header and not _RULE.fullmatch(line):
+        elif header and _RULE.fullmatch(line):
+            dashes = [found.span() for found in _DASHES.finditer(line)]
+            if len(dashes) == len(header.titles):  # they say how wide the columns are
+                titles = tuple((t, *span) for (t, _, _), span in zip(header.titles, dashes, strict=True))
+                header = header._replace(titles=titles)
+        elif header:
             row = _row(line, header)
             header = header if row else None
-            yield from (
-                (kind, cell) for kind, cell in zip(header.kinds if header else (), row, strict=False) if kind and cell
-            )
+            for kind, (cell, at) in zip(header.kinds if header else (), row, strict=False):
+                if kind and cell:
+                    yield kind, cell, start + at
 
 
 def _header(line: str) -> _Header | None:
@@ -99,22 +111,29 @@ def _header(line: str) -> _Header | None:
     return _Header(tuple(titles), tuple(kinds), sign, known == len(titles)) if any(kinds) else None
 
 
-def _row(line: str, header: _Header) -> list[str]:
-    """The cell of each column, "" where there is none; empty for a line that is no row of this table: its words neither stand
+def _row(line: str, header: _Header) -> list[tuple[str, int]]:
+    """The cell of each column and where it begins, "" where there is none; empty for a line that is no row of this table: its words neither stand
     below the titles nor are as many, with numbers where numbers belong."""
     width = len(header.titles)
     if header.sign:
-        parts = [p.strip() for p in line.strip("|").split(header.sign)]
-        return parts if len(parts) == width else []
+        parts = line.strip("|").split(header.sign)
+        ends = accumulate((len(p) + 1 for p in parts), initial=len(line) - len(line.lstrip("|")))
+        return [(p.strip(), at + len(p) - len(p.lstrip())) for p, at in zip(parts, ends, strict=False)] * (
+            len(parts) == width
+        )
     words = [(w[0], *w.span()) for w in _WORD.made.finditer(line) if w[0].strip(_EDGE)]
     if header.known and len(words) == width:
-        return [word for word, _, _ in words]
-    out = [next((w for w, s, e in words if s == start or e == end), "") for _, start, end in header.titles]
-    if sum(map(bool, out)) * 2 >= width + 1:
-        under = [[w for w, s, e in words if s < end and e > start] for _, start, end in header.titles]
-        return [cell or (below[0] if len(below) == 1 else "") for cell, below in zip(out, under, strict=True)]
+        return [(word, at) for word, at, _ in words]
+    none = ("", 0)
+    out = [next(((w, s) for w, s, e in words if s == start or e == end), none) for _, start, end in header.titles]
+    under = [[(w, s) for w, s, e in words if s < end and e > start] for _, start, end in header.titles]
+    each_under_one = sorted(w for cell in under for w in cell) == sorted((w, s) for w, s, _ in words)
+    if sum(cell != none for cell in out) * 2 >= width + 1 or (
+        header.known and each_under_one and max(map(len, under)) == 1 and len(words) > 1
+    ):
+        return [cell if cell != none or len(below) != 1 else below[0] for cell, below in zip(out, under, strict=True)]
     places = [n for n, (title, _, _) in enumerate(header.titles) if title in _NUMBERS and n < len(words)]
     if places and len(words) >= width and all(any(map(str.isdigit, words[n][0])) for n in places if n < places[0] + 2):
         plain = len(words) == width
-        return [words[n][0] if plain or n <= places[-1] + 1 else "" for n in range(width - 1)] + [words[-1][0]]
+        return [words[n][:2] if plain or n <= places[-1] + 1 else none for n in range(width - 1)] + [words[-1][:2]]
     return []

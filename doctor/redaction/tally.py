@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 MASK = "[secret]"
 
@@ -25,3 +26,14 @@ class Tally:
         if self.remember and len(value) <= 4096:
             self.values.setdefault(value)
         return MASK
+
+
+def masked(text: str, where: Iterable[tuple[int, int]], kind: str, tally: Tally) -> str:
+    """The text with those spans masked, as far as they do not begin in one before them."""
+    out: list[str] = []
+    place = 0
+    for start, end in where:
+        if start >= place:
+            out += (text[place:start], tally.hit(kind, text[start:end]))
+            place = end
+    return "".join(out) + text[place:] if out else text

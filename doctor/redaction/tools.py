@@ -3,6 +3,7 @@
 Each row is what the line must hold, and a pattern whose last group is the secret.
 """
 
+# ruff: noqa: E501 -- a table
 from __future__ import annotations
 
 import re
@@ -10,74 +11,82 @@ import re
 from doctor.redaction.lazy import Lazy
 from doctor.redaction.tally import MASK, Tally
 
-_V = r"(?:'([^'\n]{1,500})'|\\{0,7}\"([^\"\\\n]{1,500})\\{0,7}\"|([^\s'\"\\;|&]{1,500}))"
+_V = r"(?!\[secret)(?:'([^'\n]{1,500})'|\\{0,7}\"([^\"\\\n]{1,500})\\{0,7}\"|([^\s'\"\\;|&]{1,500}))"
+_MOST_IN_ONE = 3
+"""Secrets of a kind in one command."""
 _MORE = r"[^\n;|&]{0,400}?"
 _READERS = "cryptsetup|kinit|vncpasswd|passwd|gh|docker|podman|vault|gpg|openssl|base64|realm"
-_TABLE: tuple[tuple[str, str], ...] = (
-    ("mysql mariadb", rf"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b{_MORE}\s-p(?=[^\s]){_V}"),
-    ("sshpass", rf"\bsshpass\s{_MORE}-p\s{{0,3}}{_V}"),
-    (
-        "curl wget http lftp",
-        rf"\b(?:curl|wget|http|https|lftp)\b{_MORE}\s(?:-u|--user|-U|--proxy-user)[\s=]{{0,3}}['\"]?[^\s:,'\"]{{0,100}}[:,]{_V}",
-    ),
+_OPTIONS = r"""
+mysql mysqldump mysqladmin mariadb: -p(?=\S)
+sshpass racadm mongo mongosh mongodump mongorestore mongoimport: -p
+ipmitool ipmi[a-z-]{1,20} bmc-[a-z]{1,20}: -[Pp]
+mosquitto_pub mosquitto_sub sqlcmd bcp: -P
+redis-cli: (?:-a|--pass)
+ldap[a-z]{1,12}: -w
+openssl: -k(?=\s)
+snmp[a-z]{1,12}: -[cAX]
+docker podman nerdctl skopeo buildah helm oras crane az oc cf ibmcloud vault wandb huggingface-cli hf npm kaggle ngc: login\b[^\n;|&]{0,160}?\s(?:-p|--password|--token|-t|--apikey)(?:=|(?=\s))
+curl wget http https lftp: (?:-u|--user|-U|--proxy-user)[\s=]{0,3}['\"]?[^\s:,'\"]{0,100}[:,]
+curl: -b\s{0,3}(?=[^\s]{0,200}=)
+smbclient rpcclient net: -U\s{0,3}['\"]?[^\s%'\"]{1,100}%
+rabbitmqctl: (?:add_user|change_password|authenticate_user)\s{1,3}\S{1,80}(?=\s)
+htpasswd: -[a-zB]{0,6}b[a-zB]{0,6}\s{1,3}(?:\S{1,200}\s{1,3})?\S{1,100}(?=\s)
+mc: (?:alias\s{1,3}set|config\s{1,3}host\s{1,3}add)\s{1,3}\S{1,80}\s{1,3}\S{1,200}\s{1,3}\S{1,80}(?=\s)
+wpa_passphrase: \S{1,60}(?=\s)
+createUser: \S{1,60}\s{1,3}(?:MD5|SHA\S{0,6})(?=\s)
+"""
+"""Programs, and what stands before the secret among their arguments."""
+_PLACES: tuple[tuple[str, str], ...] = (
     ("-u --user", rf"\s(?:-u|--user)[\s=]{{1,3}}['\"]?[A-Za-z0-9._@-]{{1,100}}:(?!\d{{1,7}}(?:\s|$)){_V}"),
-    ("ipmitool ipmi bmc-", rf"\b(?:ipmitool|ipmi[a-z-]{{1,20}}|bmc-[a-z]{{1,20}})\b{_MORE}\s-[Pp]\s{{0,3}}{_V}"),
     (":", r"(?m)^[\w.*-]{1,100}:(?:\d{1,5}|\*):[\w.*-]{1,60}:[\w.*-]{1,60}:()()([^\s:]{6,200})$"),
-    ("curl", rf"\bcurl\b{_MORE}\s-b\s{{0,3}}(?=[^\s]{{0,200}}=){_V}"),
-    ("racadm", rf"\bracadm\b{_MORE}\s-p\s{{0,3}}{_V}"),
-    ("redis-cli", rf"\bredis-cli\b{_MORE}\s(?:-a|--pass)\s{{0,3}}{_V}"),
-    ("ldap", rf"\bldap[a-z]{{1,12}}\b{_MORE}\s-w\s{{0,3}}{_V}"),
-    ("smbclient rpcclient net", rf"\b(?:smbclient|rpcclient|net)\b{_MORE}\s-U\s{{0,3}}['\"]?[^\s%'\"]{{1,100}}%{_V}"),
-    ("openssl", rf"\bopenssl\s{_MORE}\s-k\s{{1,3}}{_V}"),
     ("chpasswd", rf"\bchpasswd\s{{0,3}}<<<\s{{0,3}}['\"]?[\w.-]{{1,40}}:{_V}"),
     (
         "echo printf",
-        r"\b(?:echo|printf)\s{1,3}(?:-[ne]{1,2}\s{1,3}|['\"]%s(?:\\n)?['\"]\s{1,3})?"
+        r"\b(?:echo|printf)\s{1,3}(?:-[ne]{1,2}\s{1,3}|['\"]%s(?:\n)?['\"]\s{1,3})?"
         rf"{_V}\s{{0,3}}\|[^\n|]{{0,60}}(?:sudo|passwd|kinit|cryptsetup|realm|gpg|-stdin|with-token)\b",
     ),
     ("stats auth", r"\bstats\s{1,3}auth\s{1,3}[\w.-]{1,60}:()()(\S{4,200})"),
-    ("@", r"(?m)^[\w.+-]{1,64}@[\w-]{1,60}(?:\.[\w-]{1,60}){1,4}:()()([^\s:@/]{8,200})$"),
+    (
+        "@",
+        r"(?m)^(?:\[?[\w.-]{1,80}\]?(?::\d{1,5})?[ \t]{1,20})?"
+        r"[\w.+-]{1,64}@[\w-]{1,60}(?:\.[\w-]{1,60}){1,4}:()()([^\s:@/]{8,200})$",
+    ),
+    ("lautet", rf"(?i:(?:passwo?r[td]|kennwort)\slautet\s{{1,3}}){_V}"),
+    ("community", r"(?m)^[ \t]*r[ow]community6?\s{1,4}()()(\S{3,60})"),
+    ("PASSWORD password", rf"(?i:(?<![\w/.-])(?:password|passphrase)\s{{1,3}})(?=['\"]){_V}"),
     ("ommunity", r"(?i:community (?:string|name))\s{0,6}[:=]\s{1,4}()()([^\s]{4,100})"),
     (
         "chpasswd",
         r"\bchpasswd:\s{1,20}(?:expire:[^\n]{0,40}\s{1,20})?list:\s{0,3}\|?-?\s{1,20}[\w.-]{1,40}:()()(\S{6,200})",
     ),
-    ("snmp", rf"\bsnmp[a-z]{{1,12}}\b{_MORE}\s-[cAX]\s{{0,3}}{_V}"),
     ("from-literal", rf"--from-literal[=\s]{{1,2}}['\"]?[\w.-]{{1,80}}={_V}"),
-    (
-        "login",
-        rf"\b(?:docker|podman|nerdctl|skopeo|buildah|helm|oras|crane|az|oc|cf|ibmcloud|vault|wandb|huggingface-cli|hf|npm|kaggle|ngc)\s[^\n;|&]{{0,60}}?login\b[^\n;|&]{{0,160}}?\s(?:-p|--password|--token|-t|--apikey)[\s=]{{1,3}}{_V}",
-    ),
-    ("mongo", rf"\bmongo[a-z]{{0,8}}\b{_MORE}\s-p\s{{0,3}}{_V}"),
-    (
-        "htpasswd",
-        rf"\bhtpasswd\s{_MORE}-[a-zB]{{0,6}}b[a-zB]{{0,6}}\s{{1,3}}(?:\S{{1,200}}\s{{1,3}})?\S{{1,100}}\s{{1,3}}{_V}",
-    ),
-    ("createUser", rf"\bcreateUser\s{{1,3}}\S{{1,60}}\s{{1,3}}(?:MD5|SHA\S{{0,6}})\s{{1,3}}{_V}"),
-    ("wpa_passphrase", rf"\bwpa_passphrase\s{{1,3}}\S{{1,60}}\s{{1,3}}{_V}"),
-    ("mosquitto", rf"\bmosquitto_[a-z]{{2,8}}\b{_MORE}\s-P\s{{0,3}}{_V}"),
     ("IDENTIFIED identified", rf"(?i:\bidentified\s{{1,3}}(?:with\s\S{{1,40}}\s)?(?:by|as)\s{{1,3}}){_V}"),
     ("PSK psk", r"\b(?i:psk)\s{1,3}\"([^\"\n]{1,200})\"()()"),
-    (
-        "mc ",
-        rf"\bmc\s{{1,3}}(?:alias\s{{1,3}}set|config\s{{1,3}}host\s{{1,3}}add)\s{{1,3}}\S{{1,80}}\s{{1,3}}\S{{1,200}}\s{{1,3}}\S{{1,80}}\s{{1,3}}{_V}",
-    ),
-    (
-        "rabbitmqctl",
-        rf"\brabbitmqctl\s{_MORE}(?:add_user|change_password|authenticate_user)\s{{1,3}}\S{{1,80}}\s{{1,3}}{_V}",
-    ),
     ("<<<", rf"\b(?:{_READERS})\b[^\n<]{{0,200}}<<<\s{{0,3}}{_V}"),
-    ("sqlcmd bcp", rf"\b(?:sqlcmd|bcp)\b{_MORE}\s-P\s{{0,3}}{_V}"),
     ("set password", rf"\bset\s{{1,3}}password\s{{1,3}}\d{{1,3}}\s{{1,3}}{_V}"),
 )
-_ROWS = tuple((hints.split(), Lazy(text)) for hints, text in _TABLE)
+
+
+def _of_programs(row: str) -> tuple[list[str], Lazy]:
+    programs, _, before = row.partition(": ")
+    hints = [program.partition("[")[0] for program in programs.split()]
+    return hints, Lazy(rf"\b(?:{programs.replace(' ', '|')})\b{_MORE}\s{before}\s{{0,3}}{_V}")
+
+
+_ROWS = (
+    *map(_of_programs, _OPTIONS.strip().split("\n")),
+    *((hints.split(), Lazy(text)) for hints, text in _PLACES),
+)
 
 
 def arguments(text: str, tally: Tally) -> str:
     """With each such argument masked."""
     for hints, pattern in _ROWS:
         if any(hint in text for hint in hints):
-            text = pattern.sub(lambda m: _without(m, tally), text)
+            for _ in range(_MOST_IN_ONE):
+                text, before = pattern.sub(lambda m: _without(m, tally), text), text
+                if text == before:
+                    break
     return text
 
 

@@ -25,6 +25,8 @@ _PLAIN = Lazy(r"[A-ZÀ-Þ]?[a-zß-ÿ]{3,}")
 _HEX = Lazy(r"[0-9a-f]+")
 _OF_SYSTEM = Lazy(r"lib[a-z]|(?:veth|cali|lxc|tap|vnet|cni|br)-?[0-9a-f]{6,11}\Z")
 """Libraries and network interfaces."""
+_PADDED = Lazy(r"(?![0-9a-f-]+\Z)[a-z]{4,14}(?:-[a-z]{2,14})?-?0\d{1,3}")
+"""Whatever its word is, hardly anything but a machine has such a number."""
 _SHORTEST = 4
 _LONG_CAPITALS = 7
 """Shorter ones are blocks of a chip: `UTCL2`."""
@@ -44,6 +46,11 @@ _VERSION_BEHIND = Lazy(
     r"\.(?:so|py|cpp|hpp|[chm]|cu|hip|json|ya?ml|ko|service|bin|dat|whl|deb|rpm)\b|\((?!r[ow]\b|\d))"
 )
 _KEY_BEHIND = Lazy(r"[\"']?[ \t]{0,30}(?:=|:(?=\s|\Z))|[\"']\s?:")
+_TAG = Lazy(r"(?:\A|[^\w) ] ?|  )</?\Z")
+_OF_PROGRAM = Lazy(
+    r"(?i)[\w ./<>\"'-]{0,60}(?<![a-z])(?:model|product|part|family|vendor|manufacturer|firmware|version|modalias)"
+    r"(?![a-z])[\w ]{0,20}[\"']?[ \t]{0,30}[:=]"
+)
 _PERSON = Lazy(
     r"(?<![\w./-])[A-ZÀ-Þ][a-zß-ÿ'’]{2,24}(?: (?:v[ao]n|de[rnlia]?|d[aio]|l[ae]|bin|al|ter|[A-Z]\.?))?"
     r"(?:[ -][A-ZÀ-Þ][a-zß-ÿ'’-]{2,24}){1,2}(?![\w(])"
@@ -67,7 +74,8 @@ def is_known(word: str) -> bool:
 def is_strange(name: str) -> bool:
     """Whether a part of it is no word of the field."""
     parts = [part for part in _LETTERS.findall(name) if len(part) >= _SHORTEST and not _HEX.fullmatch(part.lower())]
-    return not all(map(is_known, parts)) and not is_ordinary(name) and not _OF_SYSTEM.match(name)
+    known = all(map(is_known, parts)) and not _PADDED.fullmatch(name)
+    return not known and not is_ordinary(name) and not _OF_SYSTEM.match(name)
 
 
 def is_name_like(name: str) -> bool:
@@ -110,10 +118,11 @@ def _kind(name: str, text: str, start: int, end: int) -> str:
         return ""
     if firm and (before[-1:] in ("", "\n") and text[end : end + 2] == ": "):
         return "host"
-    if _KEY_BEHIND.made.match(text, end):
+    if _KEY_BEHIND.made.match(text, end) or (behind == ">" and _TAG.search(before)):
         return ""
     if firm:
-        return "host"
+        line = text[max(text.rfind("\n", 0, start) + 1, start - 200) : start]
+        return "" if _OF_PROGRAM.match(line) else "host"
     if before[-1:] == "@" or behind == "@" or _WORD_BEFORE.search(before):
         return "user"
     if (

@@ -30,6 +30,12 @@ Span = tuple[int, int]
 def spans(text: str, place: int, *, at_line_start: bool, sign: str) -> list[Span]:
     """Start and end of the value (or of each value of a list) that begins at `place`; empty where there is none."""
     opened = _OPENS.made.match(text, place)
+    if (
+        opened
+        and text.startswith(opened[2] * 2, opened.end())
+        and (end := text.find(opened[2] * 3, opened.end() + 2)) > 0
+    ):
+        return [(opened.end() + 2, end)]  # three quotes
     if opened:
         return _quoted(text, opened.end(), opened[2], len(opened[1]))
     first = text[place : place + 1]

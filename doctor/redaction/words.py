@@ -9,11 +9,10 @@ base64.
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from doctor.redaction.encoded import encoded
+from doctor.redaction.encoded import encoded, in_base64
 from doctor.redaction.tally import MASK, Tally
 
 _ANY_CASE = 5
@@ -45,8 +44,9 @@ class Words:
             self._hidden[word.lower()] = stand_in
             self._patterns.clear()
         self._stand_ins.setdefault(word.lower(), stand_in)
-        for form in _base64(word):
-            self._encoded.setdefault(form, stand_in)
+        for form in in_base64(word.encode("utf-8", "replace")):
+            if len(form) >= _SHORTEST_ENCODED:
+                self._encoded.setdefault(form, stand_in)
 
     def replaced(self, text: str, seen: Callable[[str], str]) -> str:
         """The text with the stand-ins; `seen` gets each."""
@@ -106,15 +106,3 @@ def _tree(words: Iterable[str]) -> str:
         return ""
     inner = "|".join(branches)
     return f"(?:{inner})?" if ends else inner if len(branches) == 1 else f"(?:{inner})"
-
-
-def _base64(word: str) -> list[str]:
-    """The signs that only the word decides, where it begins 0, 1 or 2 bytes into a group of three."""
-    raw = word.encode("utf-8", "replace")
-    out = []
-    for shift, first in enumerate((0, 2, 3)):
-        text = base64.b64encode(b"\0" * shift + raw).decode().rstrip("=")
-        inner = text[first : len(text) - (1 if (len(raw) + shift) % 3 else 0)]
-        if len(inner) >= _SHORTEST_ENCODED:
-            out.append(inner)
-    return out

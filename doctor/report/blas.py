@@ -10,7 +10,7 @@ from doctor.blas.predict import Library, Prediction, visible_archs
 from doctor.facts.gemm import GemmProof
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Finding
-from doctor.redaction.site import Site
+from doctor.redaction.pseudonyms import Site
 from doctor.report.bench import finding_lines
 from doctor.report.key import redactor_for
 from doctor.report.words import plural

@@ -17,7 +17,7 @@ from doctor.redaction.unknown import is_strange
 
 if TYPE_CHECKING:
     from doctor.findings import Report
-    from doctor.redaction.site import Site
+    from doctor.redaction.pseudonyms import Site
     from doctor.system.base import System
 
 _PLACES = ("etc/machine-id", "var/lib/dbus/machine-id")

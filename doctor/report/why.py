@@ -12,7 +12,7 @@ from typing import Any
 
 from doctor.facts import Snapshot, State
 from doctor.findings import Report
-from doctor.redaction.site import Site
+from doctor.redaction.pseudonyms import Site
 from doctor.report.key import redactor_for
 from doctor.report.words import clean, plural
 

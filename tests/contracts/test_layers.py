@@ -26,7 +26,7 @@ LAYERS: dict[str, tuple[int, frozenset[str]]] = {
     "doctor.system.engine_api": (2, frozenset({"docker", "requests", "urllib3"})),  # what the SDK raises
     "doctor.system.nvml_child": (2, frozenset({"pynvml"})),
     "doctor.knowledge": (2, frozenset({"pydantic", "packaging", "tomli"})),
-    "doctor.redaction": (2, frozenset({"detect_secrets"})),
+    "doctor.redaction": (2, frozenset()),
     "doctor.probes": (3, frozenset()),
     "doctor.triage": (3, frozenset({"pydantic"})),  # the ValidationError of facts.assemble
     "doctor.triage.templates": (3, frozenset({"pydantic", "tomli"})),
@@ -49,7 +49,7 @@ LAYERS: dict[str, tuple[int, frozenset[str]]] = {
     "doctor.images.registry": (5, frozenset({"httpx"})),
     "doctor.images.sbom": (5, frozenset({"cyclonedx", "packageurl"})),
     "doctor.launch": (6, frozenset({"yaml"})),
-    "doctor.bundle": (7, frozenset()),
+    "doctor.bundle": (7, frozenset({"detect_secrets"})),
     "doctor.fleet": (7, frozenset({"yaml"})),
     "doctor.fleet.schema": (7, frozenset({"pydantic"})),
     "doctor.compare": (7, frozenset()),

@@ -7,8 +7,8 @@ from typing import Any
 
 from doctor.errors import InputError
 from doctor.findings import Report
+from doctor.redaction.pseudonyms import Site
 from doctor.redaction.secrets import MASK
-from doctor.redaction.site import Site
 from doctor.report.key import redactor_for
 
 _OURS = ("schema", "doctor", "status", "layers", "hints", "clear", "not_applicable")
