@@ -205,7 +205,7 @@ def _of_nodes(machine: Snapshot) -> Iterator[Finding]:
     for gid, nodes in owners.items():
         group = f"gid {gid}" if isinstance(gid, int) else f"Group {gid}"
         yield Finding(
-            summary=f"{group} owns {named([n.key for n in nodes])}, but this container's account is not in it.",
+            summary=f"{group} owns {named([n.key for n in nodes])}, but this container's account is not in that group.",
             subject=Subject(kind="node", id=nodes[0].key),
             evidence=tuple(_evidence(machine, gid, nodes)),
             remedies=(container_advice.with_group(machine, gid if isinstance(gid, int) else None, gid != _UNMAPPED),),

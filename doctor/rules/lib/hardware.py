@@ -106,8 +106,8 @@ def refused(machine: Snapshot, node: DeviceNode) -> bool:
 
 
 def named(paths: list[str]) -> str:
-    """`/dev/kfd`, or `/dev/kfd and 8 more`."""
-    return paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+    """`/dev/kfd`, or `/dev/kfd and 8 other nodes`."""
+    return " and ".join(paths) if len(paths) < 3 else f"{paths[0]} and {len(paths) - 1} other nodes"
 
 
 def gfx_version(gfx: str) -> tuple[int, int, int] | None:
