@@ -141,7 +141,7 @@ def _measure(
     finally:
         measured.hush()
     report = measured.report_of(machine, {"bench": tuple(found.measurements)}, profile)
-    to.write(_rendered(found, level, _baselines(profile, found), report, format_))
+    to.write(_rendered(found, level, _baselines(profile, found), report, format_), prose=format_ == "text")
     if interrupted:
         return ExitCode.INTERRUPTED
     return ExitCode.FINDINGS if any(f.severity.rank < 2 for f in report.counted()) else ExitCode.OK
@@ -219,7 +219,7 @@ def _compare(paths: list[str], format_: str, to: Destination) -> int:
     else:
         names = (", ".join(paths[::2]), ", ".join(paths[1::2]))
         lines = [f"{letter}: {files} ({made})" for letter, files, made in zip("AB", names, when, strict=True)]
-        to.write("\n".join([*lines, *map(_compared, rows)]) + "\n")
+        to.write("\n".join([*lines, *map(_compared, rows)]) + "\n", prose=True)
     return ExitCode.FINDINGS if any(r.verdict == "worse" for r in rows) else ExitCode.OK
 
 

@@ -79,7 +79,7 @@ def blas(
         data = report.data(machine, predictions, findings, withheld, proved.torch if proved else None)
         deliver(report.render(data, redacted=getattr(system, "redacted", False), site=to.site), output)
     else:
-        to.write(report.text(machine, predictions, findings, withheld, proved.trouble if proved else None))
+        to.write(report.text(machine, predictions, findings, withheld, proved.trouble if proved else None), prose=True)
     bad = any(f.severity.rank < 2 for f in findings) or bool(proved and proved.trouble)
     return ExitCode.FINDINGS if bad else ExitCode.OK
 

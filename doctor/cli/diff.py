@@ -55,7 +55,7 @@ def diff(
     else:
         gaps = [line for pair in zip(names, unread_layers, strict=True) if (line := unread_line(*pair))]
         text = _text(changes, names, gaps)
-    deliver(without_names(text, site), output)
+    deliver(without_names(text, site), output, prose=format_ == "text")
     if any(change.kind != "unread" for change in changes):
         return ExitCode.FINDINGS
     return ExitCode.UNJUDGED if dark == set(Layer) else ExitCode.OK

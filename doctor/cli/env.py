@@ -101,7 +101,7 @@ def env(
     if diff:
         deliver(redacted("".join(env_files.patches(looked)), site), output)
     elif looked:
-        deliver(redacted(env_output.rendered(looked, format_, verbose=verbose), site), output)
+        deliver(redacted(env_output.rendered(looked, format_, verbose=verbose), site), output, prose=format_ == "text")
     if len(looked) < len(files or ()):
         return ExitCode.USAGE
     return _exit_code([f for one in looked for f in one.findings], fail_on)
@@ -133,7 +133,7 @@ def _traced(
     except ParserError as error:
         raise InputError(f"{files[0]}: {error}") from error
     process = env_trace.live(pid, _process(pid)) if pid else None
-    deliver(redacted(env_trace.rendered(every, name, format_, process), site), output)
+    deliver(redacted(env_trace.rendered(every, name, format_, process), site), output, prose=format_ == "text")
     return 0
 
 

@@ -104,7 +104,7 @@ def check(
         tally.missing(done.expected, done.reasons)
     _require_answers(tally, "no node to ask: none is named, in the inventory or known to the scheduler")
     verdict = judged(tally, goldens)
-    deliver(without_names(_rendered(verdict, format_), site), output)
+    deliver(without_names(_rendered(verdict, format_), site), output, prose=format_ == "text")
     return _exit_code(verdict, fail_on, strict=strict)
 
 
@@ -144,7 +144,7 @@ def report(
     verdict = judged(tally, goldens)
     verdict.folder = None if source == "-" else Path(source)
     verdict.disagreements += [*views.disagreements(tally, seen), *kubernetes.operators(cluster)]
-    deliver(without_names(_rendered(verdict, format_), site), output)
+    deliver(without_names(_rendered(verdict, format_), site), output, prose=format_ == "text")
     return _exit_code(verdict, fail_on, strict=strict)
 
 

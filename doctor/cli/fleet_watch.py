@@ -60,7 +60,7 @@ def watch(
         now = time.time()
         lines = [_line(change, now, format_) for change in watched.changes(verdict, now, late * _HOUR)]
         if lines:
-            deliver(without_names("".join(lines), site), None)
+            deliver(without_names("".join(lines), site), None, prose=format_ == "text")
         time.sleep(every)
 
 

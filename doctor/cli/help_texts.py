@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import textwrap
 from collections.abc import Sequence
 from types import MethodType
 from typing import Any
@@ -100,9 +101,13 @@ def complete(group: Any) -> None:
 
 
 def _format_examples(self: Any, ctx: Any, formatter: Any) -> None:  # noqa: ARG001 -- the signature is typer's
-    """A command is never wrapped, so that it can be copied."""
+    """A command that is too long goes on behind a backslash, so that it can be copied."""
     with formatter.section("Examples"):
-        formatter.write("".join(f"  {line}\n" for line in self.epilog.splitlines()))
+        for example in self.epilog.splitlines():
+            lines = textwrap.wrap(
+                example, formatter.width - 4, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+            )
+            formatter.write("  " + " \\\n  ".join(lines) + "\n")
 
 
 def _group_options(command: Any) -> None:

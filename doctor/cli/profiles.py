@@ -212,4 +212,5 @@ def _deliver(data: Any, lines: list[str], format_: str, output: Path | None) -> 
     from doctor.cli.output import deliver
 
     text = "\n".join("".join(c if c.isprintable() else " " for c in line) for line in lines)
-    deliver((json.dumps(data, indent=2, ensure_ascii=False) if format_ == "json" else text) + "\n", output)
+    prose = format_ == "text"
+    deliver((text if prose else json.dumps(data, indent=2, ensure_ascii=False)) + "\n", output, prose=prose)

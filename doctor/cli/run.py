@@ -200,7 +200,7 @@ def run(
         for what in () if explain else shown.left_out:
             if what.startswith("-"):  # an option that was written, and must not be dropped in silence
                 tell(f"doctor: note: left out: {what}\n")
-        deliver(_explained(shown, stack) if explain else shown.text, output)
+        deliver(_explained(shown, stack) if explain else shown.text, output, prose=explain)
         return 0
     if output is not None:
         raise InputError("-o holds what --print, --explain or --emit writes; the command's own output is the command's")

@@ -73,7 +73,7 @@ def solve(
     found = settle(kb, target, packages, tool, ask)  # type: ignore[arg-type]
     if lock:
         _lock(found, ask, lock)
-    deliver(FORMATS[format_](found), output)
+    deliver(FORMATS[format_](found), output, prose=format_ == "text")
     return ExitCode.OK if found.status == "solved" else ExitCode.FINDINGS
 
 

@@ -42,6 +42,6 @@ def stack(
     report = examine(_system(from_, root), Options(python=python))
     shown = private(report, site)
     text = parts.text(shown) if format_ == "text" else json.dumps(parts.redacted(shown), indent=2) + "\n"
-    deliver(without_names(text, site), output)
+    deliver(without_names(text, site), output, prose=format_ == "text")
     faulty = any(v.severity == "error" for each in parts.found(report) for v in each.verdicts)
     return int(ExitCode.FINDINGS if faulty else ExitCode.OK)

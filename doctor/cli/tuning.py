@@ -152,6 +152,6 @@ def _written(lines: list[str], format_: str, outcome: Tuning | None, findings: l
             if one.ratio
         ]
         lines += [f"{f.severity.value}: {f.summary} [{f.rule}]" for f in findings]
-        to.write("\n".join(lines) + "\n")
+        to.write("\n".join(lines) + "\n", prose=True)
     stale = any(line.startswith("stale") for line in lines)
     return ExitCode.FINDINGS if stale or any(f.severity.rank < 2 for f in findings) else ExitCode.OK

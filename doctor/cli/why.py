@@ -102,8 +102,9 @@ def _compare(
     options = box_options(names, redactor_for(site=site).data) if all(map(is_box, names)) else ()
     found = ask(good, bad, Knowledge(), said, same_names=same_names, options=options)
     found = replace(found, keys_differ=None not in marks and marks[0] != marks[1])
-    as_json = json.dumps(text.as_data(found, names), indent=2) + "\n" if format_ == "json" else ""
-    deliver(without_names(as_json or text.render(found, names, verbose=verbose), site), output)
+    prose = format_ == "text"
+    as_json = "" if prose else json.dumps(text.as_data(found, names), indent=2) + "\n"
+    deliver(without_names(as_json or text.render(found, names, verbose=verbose), site), output, prose=prose)
     if not found.comparable:
         return ExitCode.UNJUDGED
     return ExitCode.FINDINGS if any(one.by for one in found.explained) else ExitCode.OK
@@ -135,7 +136,7 @@ def _prove(
         data = proof.as_data(names, redactor.data)
         deliver(json.dumps(data, indent=2) + "\n", output)
     else:
-        deliver(redacted(proof.text(names), site), output)
+        deliver(redacted(proof.text(names), site), output, prose=True)
     if proof.interrupted:
         return ExitCode.INTERRUPTED
     return ExitCode.FINDINGS if proof.minimal else ExitCode.UNJUDGED

@@ -18,6 +18,7 @@ import typer
 from doctor.cli.choices import choices
 from doctor.cli.help_texts import EXAMPLES, complete
 from doctor.cli.main import build, run
+from doctor.cli.output import print_prose
 from doctor.engine.registry import checks
 from doctor.launch import formats
 from doctor.launch.asked import WISHES
@@ -81,6 +82,19 @@ def test_completion_offers_values(words: str, offered: str, capsys: pytest.Captu
         ["bash", "-c", f'{script}; echo "${{COMPREPLY[*]}}"'], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == offered
+
+
+def test_help_and_prose_fit_forty_columns(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    for name in typer.main.get_group(build()).commands:
+        run([name, "--help"])
+    run(["rules"])
+    print_prose("to copy:\n  $ python -m pip install torch --index-url https://example.org\n")
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if len(line) > 40] == [
+        "  $ python -m pip install torch --index-url https://example.org"
+    ]
 
 
 def test_examples_are_for_commands_that_exist() -> None:
