@@ -70,7 +70,9 @@ def test_help_shows_all_that_an_option_takes() -> None:
     ("words", "offered"),
     [
         ("check --format js", "json jsonl"),
+        ("check --format = js", "json jsonl"),
         ("check --format json --str", "--strict"),
+        ("bench --profile rtx4090+cuda13.2", "rtx4090+cuda13.2"),
         ("explain torch-sees", "torch-sees-no-gpu"),
         ("profiles show rtx4090+cuda13.2", "rtx4090+cuda13.2"),
     ],
