@@ -113,33 +113,33 @@ def _measure(
     from doctor.bench.ceilings import ceiling
     from doctor.bench.plan import plan
     from doctor.bench.run import devices, run
-    from doctor.cli import measured
+    from doctor.cli import measured, waiting
     from doctor.errors import ExitCode, InputError
     from doctor.knowledge import Knowledge
 
     interrupted = False
-    measured.say("looking for GPUs")
+    waiting.say("looking for GPUs")
     found = devices(runner, device)
     if found.trouble:
-        measured.hush()
+        waiting.hush()
         raise InputError(f"cannot measure: {found.trouble}")
     kb = Knowledge()
     found.devices = tuple(replace(d, ceiling=ceiling(machine, kb, d.pci)) for d in found.devices)
     wanted = [*shapes, *(s for s in _of_baselines(profile) if level == "full" and s not in shapes)]
     todo = plan(names, level, found.devices[0].torch, len(found.devices), wanted, runner.left())
     if not todo.cases and not todo.collectives:
-        measured.hush()
+        waiting.hush()
         why = "is measured at --level full, on a GPU" if level == "quick" else "needs a GPU; p2p and collectives, two"
         raise InputError(f"nothing to measure: {', '.join(names)} {why}")
     try:
         for event in run(runner, todo, found):
-            measured.say(event.what)
+            waiting.say(event.what)
     except KeyboardInterrupt:
         if not found.measurements:
             raise
         interrupted, found.trouble = True, "interrupted; results up to then are shown"
     finally:
-        measured.hush()
+        waiting.hush()
     report = measured.report_of(machine, {"bench": tuple(found.measurements)}, profile)
     to.write(_rendered(found, level, _baselines(profile, found), report, format_), prose=format_ == "text")
     if interrupted:

@@ -86,7 +86,7 @@ def blas(
 
 def _proved(machine: Snapshot, predictions: tuple[Prediction, ...], device: str | None, level: str) -> Proved:
     from doctor.blas import prove
-    from doctor.cli import measured
+    from doctor.cli import measured, waiting
     from doctor.findings import Progress
 
     python = measured.interpreter(machine)
@@ -94,7 +94,7 @@ def _proved(machine: Snapshot, predictions: tuple[Prediction, ...], device: str 
     more = prove.shaped(machine.torch.build == "cpu" or device == "cpu") if level == "full" else []
     for last in prove.prove(python, predictions, dict(os.environ), prove.BOUNDS, device, more=more):
         if isinstance(last, Progress):
-            measured.say(last.what)
-    measured.hush()
+            waiting.say(last.what)
+    waiting.hush()
     assert isinstance(last, prove.Proved)
     return last

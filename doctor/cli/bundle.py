@@ -44,6 +44,7 @@ def bundle(
     from doctor.bundle.pack import write
     from doctor.bundle.record import make
     from doctor.cli.output import deliver, print_prose, tell
+    from doctor.cli.waiting import waiting
     from doctor.errors import InputError
     from doctor.system.live import LiveSystem
 
@@ -54,16 +55,17 @@ def bundle(
         raise InputError(text)
     site = site_of(hide, domain, key)
     now = datetime.now(timezone.utc)
-    made = make(
-        LiveSystem(),
-        created=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        since=_moment(since),
-        include=_included(include or ()),
-        pid=_running(pid),
-        max_size=max_size << 20,
-        site=site,
-        for_why=for_why,
-    )
+    with waiting("Recording this machine"):
+        made = make(
+            LiveSystem(),
+            created=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            since=_moment(since),
+            include=_included(include or ()),
+            pid=_running(pid),
+            max_size=max_size << 20,
+            site=site,
+            for_why=for_why,
+        )
     if dry_run:
         listed = [f"{len(p.content):>9}  {p.name}  ({' '.join(p.origin.split())})\n" for p in made.parts]
         print_prose("".join([*listed, *(f"  left out  {row.origin}: {row.why}\n" for row in made.left_out)]))

@@ -71,6 +71,7 @@ def check(
     """Check all nodes over Slurm, ssh or Ansible, and compare them."""
     site = site_of(hide, domain, key)
     from doctor.cli.output import deliver
+    from doctor.cli.waiting import waiting
     from doctor.errors import ExitCode, InputError, ToolError
     from doctor.fleet import emit as texts
     from doctor.fleet import gather
@@ -87,7 +88,7 @@ def check(
         deliver(made, output)
         return ExitCode.OK
     goldens, expected = expected_state(golden, profile)
-    with _folder(keep) as folder:
+    with _folder(keep) as folder, waiting("Asking the nodes"):
         try:
             if slurm:
                 done = gather.by_slurm(folder, doctor=doctor, nodes=chosen, partition=partition, timeout_s=timeout,

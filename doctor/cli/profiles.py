@@ -195,15 +195,12 @@ def diff(
 def _machine(from_: Path | None, root: Path | None) -> Snapshot:
     """The facts of this machine, a capture or a tree."""
     from doctor.cli.check import _system
-    from doctor.engine import registry
-    from doctor.engine.gather import gather
-    from doctor.engine.identify import identify
+    from doctor.cli.measured import facts
     from doctor.errors import InputError
-    from doctor.knowledge import Knowledge
 
     if from_ and root:
         raise InputError("--from and --root exclude each other")
-    return identify(gather(_system(from_, root), registry.probes()).machine, Knowledge())
+    return facts(_system(from_, root))
 
 
 def _deliver(data: Any, lines: list[str], format_: str, output: Path | None) -> None:

@@ -84,6 +84,7 @@ def _compare(
     from dataclasses import replace
 
     from doctor.cli.output import deliver
+    from doctor.cli.waiting import waiting
     from doctor.engine.registry import for_comparing
     from doctor.errors import ExitCode
     from doctor.knowledge import Knowledge
@@ -96,7 +97,8 @@ def _compare(
 
     marks = [key_mark(name, site) for name in names]
     more = for_comparing(live=all(map(is_live, names)))
-    good, bad = (report(name, site, more) for name in names)
+    with waiting("Reading both sides"):
+        good, bad = (report(name, site, more) for name in names)
     said = read(symptom, is_here=is_live(names[1]) and not is_box(names[1]))
     same_names = marks[0] is not None and marks[0] == marks[1]
     options = box_options(names, redactor_for(site=site).data) if all(map(is_box, names)) else ()
