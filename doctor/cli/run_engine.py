@@ -94,7 +94,6 @@ def must_have(system: System, engine: Engine, image: str) -> None:
 
 
 def as_line(engine: Engine, spec: Spec) -> Emitted:
-    """What would be executed, as a shell line."""
     from doctor.launch.formats.docker import as_line, as_run
 
     podman = engine.name == "podman"

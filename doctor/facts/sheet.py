@@ -74,7 +74,6 @@ class FactSheet:
                 self.listener(entry)
 
     def get(self, name: str) -> Any:
-        """The value put under that name, or None."""
         entry = self._entries.get(name)
         return entry.value if entry else None
 

@@ -170,7 +170,6 @@ class Snapshot(Model):
         return "unknown"
 
     def symptom(self, *ids: str) -> Symptom | None:
-        """The first of those symptoms that was seen."""
         return next((s for s in self.symptoms if s.key in ids), None)
 
     def of_vendor(self, vendor: str) -> tuple[Gpu, ...]:

@@ -35,8 +35,6 @@ class AmdPciId(Entry):
 
 
 class AmdGpu(Entry):
-    """One AMD product."""
-
     id: str
     names: tuple[str, ...]
     gfx: str
@@ -146,8 +144,6 @@ class NvidiaGpu(Entry):
 
 
 class ComputeCapability(Entry):
-    """What holds for all GPUs of one compute capability."""
-
     cc: str
     architecture: str
     open_module: OpenModule | None = None
@@ -232,8 +228,6 @@ class Xid(Entry):
 
 
 class SXid(Entry):
-    """An NVSwitch error code."""
-
     code: int
     name: str
     fatal: Literal["always", "potentially", "no"]
@@ -280,8 +274,6 @@ class Companions(Entry):
 
 
 class SourceValue(BaseModel):
-    """What one source says."""
-
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     value: str

@@ -100,7 +100,6 @@ class Support(NamedTuple):
 
 @cache
 def builders() -> tuple[Builder, ...]:
-    """Every row of the file."""
     return tuple(Builder.model_validate(row) for row in tomllib.loads(_FILE.read_text(encoding="utf-8"))["builder"])
 
 

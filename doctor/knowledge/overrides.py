@@ -26,7 +26,6 @@ class Override(BaseModel):
 
 @cache
 def overrides() -> tuple[Override, ...]:
-    """Every row of the file."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:

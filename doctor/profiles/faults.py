@@ -99,7 +99,6 @@ def _unknown(loc: Loc) -> str:
 
 
 def _keys(loc: Loc) -> list[str]:
-    """The keys that a table may have."""
     model: Any = Profile
     for step in loc:
         if isinstance(step, str) and step in getattr(model, "model_fields", {}):

@@ -123,7 +123,7 @@ class Pip(Data):
     @model_validator(mode="after")
     def _from_one_place(self) -> Pip:
         if self.links and self.index is None:
-            raise ValueError("links = true speaks of `index`, which is missing")
+            raise ValueError("links = true needs `index`, which is missing")
         if self.version is None and (not self.links or self.name == "torch"):
             raise ValueError("version is missing; only packages of a page of links go without")
         return self
@@ -135,8 +135,6 @@ class Pip(Data):
 
 
 class Apt(Data):
-    """A package of the image's distribution."""
-
     name: Package
     version: Version | None = None
     why: Line

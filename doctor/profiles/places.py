@@ -19,7 +19,6 @@ def folder() -> Path:
 
 
 def user_folder() -> Path | None:
-    """The user's own, where there is such a folder."""
     base = os.environ.get("XDG_CONFIG_HOME")
     try:
         above = Path(base) if base and Path(base).is_absolute() else Path.home() / ".config"

@@ -42,7 +42,6 @@ class Node(NamedTuple):
 
 
 def nodes(text: str) -> Iterator[Node]:
-    """Each of them, some more than once."""
     if '":' in text or '" :' in text:
         yield from _of_json(text)
     if "=" in text or ":" in text or "--" in text or "</" in text:

@@ -96,7 +96,6 @@ def assigned(text: str, tally: Tally) -> str:
 
 
 def lowered(text: str) -> str:
-    """In small letters, sign for sign."""
     low = text.lower()
     return low if len(low) == len(text) else "".join(c.lower() if c.isascii() else c for c in text)
 

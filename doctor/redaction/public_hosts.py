@@ -48,7 +48,6 @@ SECOND_LEVELS = ("ac", "co", "gov", "edu", "res", "com", "org", "net", "or", "go
 
 @lru_cache(maxsize=4096)
 def is_public(host: str) -> bool:
-    """Whether a name is of a public host."""
     low = host.lower().strip(".")
     if low in NOT_HERE or low.endswith(tuple(f".{name}" for name in NOT_HERE)):
         return True

@@ -115,7 +115,6 @@ def text(report: Report) -> str:
 
 
 def rows(report: Report) -> list[dict[str, object]]:
-    """For programs."""
     return [
         {
             "part": each.part.name,

@@ -71,7 +71,6 @@ class Look:
 
 
 def render(report: Report, look: Look | None = None, verbose: int = 0) -> str:
-    """The whole text, with a newline at its end."""
     look = look or Look()
     lines = list(_lines(report, look, verbose))
     if not look.unicode:

@@ -269,7 +269,6 @@ _CALLED = {"platform": "system", "rocm": "ROCm"}
 
 
 def _other_pythons(python: str | None) -> list[str]:
-    """The others, the nearest first."""
     here = _PYTHONS.index(python) if python in _PYTHONS else 3
     return sorted((p for p in _PYTHONS if p != python), key=lambda p: abs(_PYTHONS.index(p) - here))
 

@@ -101,7 +101,6 @@ class Classifier:
         self.place = {key: n for n, key in enumerate(self.keys)}
 
     def guess(self, text: str) -> Guess:
-        """Of a text."""
         return self.of_features(features(text.splitlines()))
 
     def of_features(self, found: Iterable[int]) -> Guess:
@@ -142,5 +141,4 @@ def _array(kind: str, raw: bytes, at: int, count: int) -> tuple[array[int], int]
 
 @cache
 def shared() -> Classifier:
-    """The one that all of a process use."""
     return Classifier(DATA.read_bytes())

@@ -80,5 +80,4 @@ def rank(form: Format) -> int:
 
 
 def named(parser: str, call: str = "read") -> Format:
-    """The format of that parser and function of its module."""
     return next(form for form in formats() if (form.parser, form.call) == (parser, call))

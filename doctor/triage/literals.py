@@ -15,8 +15,6 @@ T = TypeVar("T")
 
 
 class Literals(Generic[T]):
-    """What each literal stands for, by literal."""
-
     def __init__(self, meaning: Mapping[str, T]) -> None:
         self.short = [(literal, of) for literal, of in meaning.items() if len(literal.encode()) < _GRAM]
         self.by_start: dict[int, list[tuple[str, T]]] = {}

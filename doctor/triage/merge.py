@@ -124,7 +124,6 @@ def one_log(sheets: Sequence[FactSheet]) -> list[FactSheet]:
 
 
 def without(sheet: FactSheet, name: str) -> FactSheet:
-    """The sheet but for that fact."""
     if sheet.get(name) is None:
         return sheet
     rest = FactSheet()
@@ -221,7 +220,6 @@ def _renamed(sheet: FactSheet, names: dict[str, str]) -> FactSheet:
 
 
 def put(sheet: FactSheet, entry: Entry) -> None:
-    """Put an entry of another sheet."""
     if entry.state.value == "value":
         sheet.put(entry.name, entry.value, entry.source, entry.detail)
     elif entry.state.value == "absent":

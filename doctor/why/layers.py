@@ -36,7 +36,6 @@ class _Saved:
     layers: tuple[str, ...]
 
     def made_by(self, number: int) -> str:
-        """The step that made a layer."""
         rows = [row for row in self.config.get("history") or () if not row.get("empty_layer")]
         step = str(rows[number].get("created_by") or "") if number < len(rows) else ""
         words = step.partition("/bin/sh -c ")[2].removeprefix("#(nop) ") or step
@@ -74,11 +73,9 @@ class Layers:
 
     @property
     def number(self) -> int:
-        """How many layers differ."""
         return len(self._differing)
 
     def variables(self) -> list[str]:
-        """Names that either image sets."""
         return list(dict.fromkeys(self._variables))
 
     def made_by(self, number: int) -> tuple[str | None, str | None]:

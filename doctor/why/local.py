@@ -61,7 +61,6 @@ class Local:
         return tuple(p for p in paths if not p.startswith("..") and "/__pycache__/" not in p)
 
     def _record(self, name: str) -> list[tuple[str, str]]:
-        """Path and hash of each row."""
         text = self.packages[name].read_text("RECORD") or ""
         return [(row[0], row[1]) for row in csv.reader(text.splitlines()) if len(row) > 1 and "\0" not in row[0]]
 

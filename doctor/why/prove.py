@@ -53,7 +53,6 @@ class Proof:
     interrupted: bool = False
 
     def text(self, names: tuple[str, str]) -> str:
-        """For people."""
         lines = [f"With {_plural(len(self.minimal), 'change')} COMMAND works on {names[1]}:"] if self.minimal else []
         lines += [f"  {shown(change)}: {self._change(change)}" for change in self.minimal]
         lines += [self.note] if self.note else []

@@ -162,7 +162,6 @@ class Log:
             self._write(json.dumps({"schema": _SCHEMA, "comparison": identity}) + "\n", "a")
 
     def add(self, which: Sequence[Change], attempt: int, good: bool, why: str, took: float) -> None:
-        """Remembers one run."""
         self.known[_key(which, attempt)] = good
         row = {"changes": sorted(which), "attempt": attempt, "works": good, "why": why, "seconds": round(took, 1)}
         self._write(json.dumps(row) + "\n", "a")

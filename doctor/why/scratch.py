@@ -28,7 +28,6 @@ FOLDER: Change = ("folder", "working directory")
 
 
 def shown(change: Change) -> str:
-    """Its name for people."""
     return f"image layer {change[1]}" if change[0] == "layer" else change[1]
 
 

@@ -238,7 +238,7 @@ def _upgraded(line: int, command: list[str], stage: Stage) -> Iterator[Fault]:
         return
     if _VENDORS_PACKAGES.search(stage.base):
         whose = "ROCm" if stage.vendor == "amd" else "CUDA"
-        text = f"all packages are upgraded, {whose}'s too: no longer what {stage.base[:80]} stands for"
+        text = f"all packages are upgraded, {whose}'s too: the image no longer has the versions of {stage.base[:80]}"
         yield Fault(
             line, "image-base-upgraded", "warning", text, "install by name what is needed, or take a newer base"
         )

@@ -29,7 +29,6 @@ def read(text: str, source: str = "text") -> FactSheet:
 
 
 def facts(table: Mapping[str, Any], source: str) -> FactSheet:
-    """Of one container's table."""
     sheet = FactSheet()
     config, host = _dict(table.get("Config")), _dict(table.get("HostConfig"))
     words = ["-d", *(clean(word, 400) for word in _words(host, config))][:_ARGS_LIMIT]

@@ -162,6 +162,5 @@ def build_id(blocks: Blocks, elf: Elf) -> str | None:
 
 
 def read(content: bytes) -> Dynamic | None:
-    """Of a whole file in memory."""
     held = Held(content)
     return dynamic(held, head(held))

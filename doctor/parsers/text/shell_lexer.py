@@ -332,7 +332,6 @@ class Lexer:
         )
 
     def _all(self, quoted: bool) -> list[Part]:
-        """The whole text as one word."""
         parts: list[Part] = []
         while self.at < len(self.text):
             if self.text[self.at] in " \t\n;&|()<>":

@@ -62,7 +62,6 @@ _UNMAPPED = 65534
 
 
 def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
-    """The group's number is not known."""
     return (container_advice.with_group(machine, None),)
 
 

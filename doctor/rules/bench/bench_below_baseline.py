@@ -63,7 +63,6 @@ MARGIN = 0.9
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding a case."""
     for measured in machine.bench or ():
         baseline = baseline_of(profile, measured)
         short = baseline and shortfall(baseline, measured)

@@ -49,7 +49,6 @@ _SAID = {"hung": "hung", "crashed": "crashed", "out-of-memory": "ran out of memo
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding a case."""
     for proof in machine.gemm_proofs or ():
         if proof.outcome in _SAID:
             yield _finding(proof.key.replace("/", " "), proof.key, proof.outcome, proof.detail, machine)

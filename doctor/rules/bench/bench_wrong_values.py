@@ -56,7 +56,6 @@ REMEDIES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding a case."""
     for proof in machine.gemm_proofs or ():
         if proof.outcome == "wrong":
             name = proof.key.replace("/", " ")

@@ -49,7 +49,6 @@ LIMIT = 1.03
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding an entry."""
     for entry in machine.tuned or ():
         slow = entry.ratio is not None and entry.ratio.firm and entry.ratio.low > LIMIT
         if not slow and not entry.detail:

@@ -81,7 +81,6 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding for each GPU or port that differs from its peers."""
     yield from _nvlink(machine)
     yield from _xgmi(machine)
     yield from _ports(machine)

@@ -53,5 +53,4 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding for each known fault of the firmware that a GPU runs."""
     yield from known_faults(machine, RULE.id)

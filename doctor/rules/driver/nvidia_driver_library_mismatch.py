@@ -227,7 +227,6 @@ def _summary(module: str | None, library: str | None) -> str:
 
 
 def _is_compat(machine: Snapshot, library: str) -> bool:
-    """Whether that version belongs to a forward-compatibility copy."""
     taken = machine.nvidia_driver.libcuda
     if taken.version == library and "compat" in (taken.path or ""):
         return True

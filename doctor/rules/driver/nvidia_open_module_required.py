@@ -51,7 +51,6 @@ https://github.com/NVIDIA/open-gpu-kernel-modules
 
 
 def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
-    """The open flavour."""
     return commands.nvidia_driver(machine, "open")
 
 

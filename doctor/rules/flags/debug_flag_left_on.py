@@ -69,7 +69,6 @@ REMEDIES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding a variable."""
     yield from evaluated(machine, RULE.id, _own(machine, kb))
 
 

@@ -61,7 +61,6 @@ REMEDIES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding a variable that no GPU at hand can follow."""
     yield from evaluated(machine, RULE.id, _own(machine, kb))
 
 

@@ -54,7 +54,6 @@ REMEDIES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding where the fact says it."""
     if machine.host.cpu_governor == "powersave" and machine.gpus:
         yield Finding(
             severity=Severity.INFO,

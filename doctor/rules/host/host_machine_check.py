@@ -55,7 +55,6 @@ _OLD_S = 86400
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding of all such lines."""
     events = [e for e in machine.kernel_log.events or () if e.code == "mce-uncorrectable"]
     if not events:
         return

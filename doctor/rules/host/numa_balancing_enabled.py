@@ -56,7 +56,6 @@ REMEDIES = (
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding where the fact says it."""
     if machine.host.numa_balancing and machine.gpus:
         yield Finding(
             severity=Severity.INFO,

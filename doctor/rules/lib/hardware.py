@@ -44,7 +44,6 @@ def stands(node: DeviceNode) -> bool:
 
 
 def nodes_of(machine: Snapshot, *kinds: str) -> tuple[DeviceNode, ...]:
-    """Nodes of those kinds that are there."""
     return tuple(n for n in machine.nodes or () if n.kind in kinds and stands(n))
 
 

@@ -49,7 +49,6 @@ https://rocm.docs.amd.com/projects/rocprofiler-compute/en/latest/reference/compa
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding a tool and GPU architecture."""
     for found in unserved(machine, kb):
         yield Finding(
             summary=found.text[:240],

@@ -159,7 +159,6 @@ def _quote(text: str, at: int) -> str:
 
 @cache
 def shared() -> Catalogue:
-    """The catalogue that all of a process use."""
     return Catalogue()
 
 
