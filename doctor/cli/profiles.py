@@ -75,7 +75,7 @@ def validate(
 ) -> None:
     """Check profiles and list every fault with its line.
 
-    Of a folder the .toml files right in it are profiles; what they extend lies below."""
+    In a folder, each .toml file at its top is checked."""
     from doctor.cli.output import deliver, tell
     from doctor.errors import DataFileError, InputError
     from doctor.profiles import load

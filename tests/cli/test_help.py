@@ -16,7 +16,7 @@ import pytest
 import typer
 
 from doctor.cli.choices import choices
-from doctor.cli.help_texts import EXAMPLES, complete
+from doctor.cli.help_texts import EXAMPLES, SECTIONS, complete
 from doctor.cli.main import build, run
 from doctor.cli.output import print_prose
 from doctor.engine.registry import checks
@@ -99,10 +99,11 @@ def test_help_and_prose_fit_forty_columns(monkeypatch: pytest.MonkeyPatch, capsy
     ]
 
 
-def test_examples_are_for_commands_that_exist() -> None:
+def test_examples_and_headings_are_of_commands_that_exist() -> None:
     group = typer.main.get_group(build())
     complete(group)
     assert set(EXAMPLES) <= set(group.commands)
+    assert sorted(name for names in SECTIONS.values() for name in names) == sorted(group.commands)
 
 
 @pytest.mark.parametrize(("words", "suggestion"), [(["chek"], "check"), (["check", "--fromat=text"], "--format")])
