@@ -51,7 +51,7 @@ def _rows(command: Command, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, 
 
 
 def _names(path: tuple[str, ...]) -> Iterable[str]:
-    """What may stand behind a command or an option, where its help text can't list it."""
+    """What may be behind a command or an option, where its help text can't list it."""
     match path:
         case (
             (*_, "--profile")

@@ -17,9 +17,7 @@ _HOUR = 3600
 
 
 def watch(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Folder of NODE.json files that others update.")
-    ],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of NODE.json files that others update.")],
     every: Annotated[int, typer.Option(min=1, max=86400, help="Seconds between looks.")] = 60,
     late: Annotated[
         float, typer.Option(min=0.01, max=8760, help="Hours after which a node should have reported again.")

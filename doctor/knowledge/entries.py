@@ -266,7 +266,7 @@ class Companions(Entry):
     torchaudio: tuple[str, ...] | None = None
 
     def made_for(self, package: str) -> tuple[str, ...]:
-        """Releases of a package that belong to this torch; () for one that the table does not speak of."""
+        """Releases of a package that belong to this torch; () for one that the table does not mention."""
         return {"torchvision": self.torchvision, "torchaudio": self.torchaudio}.get(package) or ()
 
     def serves_from(self, package: str) -> str | None:

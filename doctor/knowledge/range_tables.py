@@ -150,7 +150,7 @@ class RangeTables:
         return _all("amdgpu_drivers")
 
     def knows_arch(self, arch: str) -> bool:
-        """Whether any table speaks of a GPU architecture: `gfx942`, `sm_90`."""
+        """Whether any table mentions a GPU architecture: `gfx942`, `sm_90`."""
         bare = arch.split(":")[0].lower()
         if bare.startswith("gfx"):
             return any(row["gfx"] == bare for row in table("gfx_targets").values()) or any(

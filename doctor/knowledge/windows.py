@@ -141,7 +141,7 @@ def code_runs(kb: Knowledge, arch: str | None, built: Sequence[str], cuda: str |
         rule = kb.code_to_device(made_for)
         if made_for == device:
             return _said("yes", f"it has code for {code}", rule)
-        if rule is None:  # torch's table does not speak of old code; code of another major runs nowhere else anyway
+        if rule is None:  # torch's table does not mention old code; code of another major runs nowhere else anyway
             undecided = undecided or made_for // 10 == device // 10
         elif _serves(rule.device_sm_only, rule.device_sm_from, rule.device_sm_to, device) and not _excluded(
             rule.exclude, rule.no_exclude_from_cuda, device, cuda
@@ -207,7 +207,7 @@ def kmd_serves_rocm(kb: Knowledge, driver: str | None, rocm: str | None) -> Answ
     newest = max((Dotted(v.removesuffix(".x")) for v in forward.user_space), default=None) if forward else None
     if forward and newest is not None and wanted.compare(newest) <= 0:
         return _said("no", f"AMD lists amdgpu {driver} for ROCm {ranged(forward.user_space)}, not {rocm}", forward)
-    # A matrix does not speak of a ROCm, nor of a driver, that is newer than it.
+    # A matrix does not mention a ROCm or a driver that is newer than it.
     return Answer("unknown", f"whether amdgpu {driver} supports ROCm {rocm} is {UNKNOWN_HERE}")
 
 

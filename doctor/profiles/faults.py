@@ -136,7 +136,7 @@ _STAND_IN: Mapping[str, Any] = {
     "severity": "info",
     "rule": "x",
 }
-"""Right values that stand in for wrong ones while the rest of a row is looked at."""
+"""Right values in place of wrong ones while the rest of a row is looked at."""
 
 
 def second_look(table: Mapping[str, Any], known: Sequence[Loc]) -> list[tuple[Loc, str]]:

@@ -1,5 +1,5 @@
 """What a profile is made of beside its expectations, as pydantic models: hardware, flags, needs of a container, image,
-baselines. Each value says where it comes from, as of when, and who stands behind it.
+baselines. Each value says where it comes from, as of when, and who is behind it.
 """
 
 from __future__ import annotations

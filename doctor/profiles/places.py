@@ -29,7 +29,7 @@ def user_folder() -> Path | None:
 
 
 def folders(base: Path | None = None) -> tuple[Path, ...]:
-    """Where profiles and their parts lie; what is in a later folder wins. `base` stands in for all."""
+    """Where profiles and their parts lie; what is in a later folder wins. `base` replaces all."""
     return (base,) if base else (folder(), *filter(None, [user_folder()]))
 
 

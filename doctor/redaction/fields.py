@@ -82,7 +82,7 @@ def named(text: str) -> list[tuple[str, str]]:
     if "Package: " in text or "Metadata-Version: " in text:
         text = _PUBLISHED.sub("\n", text)
     found = (("host" if kind == "machine" else kind, name) for kind, name in _all(text) if _is_name(kind, name))
-    return list(dict.fromkeys(found))  # what a structure says of a name stands before what a lone word says
+    return list(dict.fromkeys(found))  # what a structure says of a name is before what a lone word says
 
 
 def _all(text: str) -> Iterator[tuple[str, str]]:

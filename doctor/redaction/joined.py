@@ -1,4 +1,4 @@
-"""Secrets that stand on more than one line: behind a backslash at a line's end, a value under its name, a token that a
+"""Secrets that are on more than one line: behind a backslash at a line's end, a value under its name, a token that a
 terminal or a mail program wrapped, the lines of a here-document. Lines are joined, looked at, and parted again.
 
 >>> behind_backslashes("A=\\\\\\nq8w7e6 b \\\\\\n c", lambda t: t.replace("q8w7e6", "[secret]"))
@@ -17,7 +17,7 @@ from doctor.redaction.randomness import bits
 from doctor.redaction.tally import MASK, Tally
 
 Masked = Callable[[str], str]
-"""A text without the secrets that stand on one line."""
+"""A text without the secrets that are on one line."""
 
 _LOGICAL = Lazy(r"(?:[^\n]{0,4000}\\\r?\n){1,200}[^\n]{0,4000}")
 _BREAK = Lazy(r"\\\r?\n")
@@ -77,7 +77,7 @@ def _parted(raw: str, masked: Masked) -> str:
 
 
 def over_lines(text: str, tally: Tally, masked: Masked) -> str:
-    """Line by line: a word that stands alone belongs to a name or to a part of a token above it."""
+    """Line by line: a word that is alone belongs to a name or to a part of a token above it."""
     lines = text.split("\n")
     here = ""  # the end mark of a here-document whose body is a secret
     number = 1

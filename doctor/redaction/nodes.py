@@ -86,7 +86,7 @@ def _of_json(text: str) -> Iterator[Node]:
 
 
 def _of_lines(text: str) -> Iterator[Node]:
-    """By their indentation, as YAML has it; a section of INI stands above all that follow. Three in a row are a record."""
+    """By their indentation, as YAML has it; a section of INI is above all that follow. Three in a row are a record."""
     stack: list[tuple[int, str]] = []
     section = name = ""
     lines = text.replace("**", "").split("\n")

@@ -1,4 +1,4 @@
-"""Secrets by the place where they stand: a value after a name, a flag's argument, a URL, a header, XML, netrc."""
+"""Secrets by the place where they are: a value after a name, a flag's argument, a URL, a header, XML, netrc."""
 
 # ruff: noqa: E501 -- patterns
 from __future__ import annotations

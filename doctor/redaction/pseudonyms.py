@@ -30,7 +30,7 @@ _DISTINCT = 5
 """Letters of an organisation's name that is learned from its hosts; a shorter one may be a word."""
 _SIGNS = re.compile(r"[-_. ]|(?<=[A-Za-z])(?=\d)")
 _NO_FIELD = 9
-"""Characters in which no name stands beside its field."""
+"""Characters in which no name is beside its field."""
 
 
 class Pseudonyms:
@@ -51,7 +51,7 @@ class Pseudonyms:
         return {original: stand_in for (_, original), stand_in in self._names.items()}
 
     def learn(self, data: Any, key: str = "") -> None:
-        """Takes note of user and host names that stand under their own keys, before anything is written."""
+        """Takes note of user and host names that are under their own keys, before anything is written."""
         if isinstance(data, (list, tuple)):
             for item in data:
                 if isinstance(item, str) and key in NAME_LISTS:
@@ -78,7 +78,7 @@ class Pseudonyms:
 
     def meet(self, text: str) -> None:
         """Takes note of the names that fields of a text tell (`doctor.redaction.fields`), and of organisations: two
-        hosts of one domain that is not public are a site's, whose name stands elsewhere too. Each text once."""
+        hosts of one domain that is not public are a site's, whose name is elsewhere too. Each text once."""
         if text in self._met:
             return
         self._met.add(text)
@@ -124,7 +124,7 @@ class Pseudonyms:
             self.meet(text)
 
     def know(self, kind: str, name: str) -> None:
-        """A `user`, `host` or `site` of that name is replaced wherever it stands as a word."""
+        """A `user`, `host` or `site` of that name is replaced wherever it is as a word."""
         first, _, domain = name.partition(".")
         inner = domain if domain.count(".") and not domain.endswith(PUBLIC) else ""
         self._know(kind, {name, first, inner} if kind == "host" else {name})

@@ -17,7 +17,7 @@ OF_TENANTS = (
     "cloudfront.net",
     "mongodb.net",
 )
-"""Domains of clouds: what stands before them names a customer, they themselves nobody."""
+"""Domains of clouds: what is before them names a customer, they themselves nobody."""
 NOT_HERE = (
     "localhost",
     "localdomain",

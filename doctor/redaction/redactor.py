@@ -41,7 +41,7 @@ _ID_KEYS = frozenset({"unique_id", "hive_id", "xgmi_hive_id"})
 _OF_REPORT = frozenset(("clear", "facts", "explains"))
 """Lists of a report that name rules and facts: what was found to hold nothing once is not asked after by its key."""
 _OF_ABOVE = ("value", "Value", "default", "plaintext")
-"""Keys that say nothing themselves: the name stands above them."""
+"""Keys that say nothing themselves: the name is above them."""
 _BUILT = re.compile(r"(?:Linux version|Release Build) [^\n]{0,60}\($")
 """Before whoever built a kernel or a driver: the distribution."""
 _CLEAN_TEXTS = 20_000
@@ -51,14 +51,14 @@ _LONG = 10_000
 
 @lru_cache(4096)
 def _adds_nothing(key: str) -> bool:
-    """Whether no value is a name or a secret only because it stands under that key."""
+    """Whether no value is a name or a secret only because it is under that key."""
     return not (key in _SERIAL_KEYS or key in _ID_KEYS or key in NAME_KEYS or key in _OF_ABOVE or may_hold(key))
 
 
 class Redactor(Pseudonyms):
     """One report's worth of stand-ins. The same original gets the same stand-in, whenever the key is the same.
 
-    `users` and `hosts` are names that are known to be such and are replaced wherever they stand as a word; names that
+    `users` and `hosts` are names that are known to be such and are replaced wherever they are as a word; names that
     are words of the field (`gpu`, `cuda`, `dev`) stay, since replacing them would destroy facts. `key` makes the
     stand-ins of hexadecimal ids another machine's; None is for what was redacted once, whose ids are stand-ins and
     stay. `site` is what the operator says of names; its key comes before `key`.
@@ -158,11 +158,11 @@ class Redactor(Pseudonyms):
         return self._list(data, key) if isinstance(data, (list, tuple)) else data
 
     def _is_clean(self, text: str, key: str) -> bool:
-        """Whether a text that was found to hold nothing stands under a key that adds nothing to it."""
+        """Whether a text that was found to hold nothing is under a key that adds nothing to it."""
         return text in CLEAN and "=" not in text and _adds_nothing(key) and not self._words
 
     def _word(self, data: str, key: str) -> str:
-        """A text that stands under that key."""
+        """A text that is under that key."""
         name, sign, value = data.partition("=")
         if sign and name.isupper() and name.isidentifier():
             return f"{name}={self.variable(name, value)}"
@@ -218,11 +218,11 @@ class Redactor(Pseudonyms):
         return self.text(variable(name, value, self._tally))
 
     def id_text(self, text: str) -> str:
-        """A hexadecimal id that stands alone, `0x` or not."""
+        """A hexadecimal id that is alone, `0x` or not."""
         return re.sub(r"^(0x)?([0-9a-fA-F]+)", lambda m: (m[1] or "") + self._hex(m[2]), text)
 
     def serial(self, text: str) -> str:
-        """A serial number that stands alone."""
+        """A serial number that is alone."""
         return text.replace(text.strip(), self._name("serial", text.strip())) if text.strip() else text
 
     def _hex(self, text: str) -> str:

@@ -1,4 +1,4 @@
-"""What stands in a name's place, and what is a stand-in already."""
+"""What is in a name's place, and what is a stand-in already."""
 
 from __future__ import annotations
 

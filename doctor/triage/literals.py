@@ -1,5 +1,5 @@
-"""Which of many literals stand in a text, without looking for each: only those are looked for whose first four bytes
-stand there.
+"""Which of many literals are in a text, without looking for each: only those are looked for whose first four bytes
+are there.
 
 >>> sorted(Literals({"out of memory": 1, "xid": 2, "segfault": 3}).within("CUDA: out of memory"))
 [1]

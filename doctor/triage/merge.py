@@ -1,4 +1,4 @@
-"""Sheets of several fragments -> sheets that speak of the same GPU by one key.
+"""Sheets of several fragments -> sheets that mention the same GPU by one key.
 
 One tool numbers GPUs, another names their PCI address, a third lists a name. Two mentions are one GPU where address,
 identity or number and vendor say so and neither architecture nor name contradicts. A bare mention joins a GPU

@@ -108,7 +108,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def read_pasted(text: str, source: str = "text") -> FactSheet:
-    """As `read`, with the line of the text that each fact stands on."""
+    """As `read`, with the line of the text that each fact is on."""
     begin = re.search(r"^[ \t]{0,20}[\[{]", text, re.MULTILINE)
     start = begin.start() if begin else 0
     placed = FactSheet()

@@ -39,7 +39,7 @@ class Versions(NamedTuple):
 
 
 class Dynamic(NamedTuple):
-    """`rpath` and `runpath` as they stand in the file, `$ORIGIN` included; None where there is none. `tables` are file
+    """`rpath` and `runpath` as they are in the file, `$ORIGIN` included; None where there is none. `tables` are file
     offsets by dynamic tag, for elf_symbols."""
 
     needed: tuple[str, ...]

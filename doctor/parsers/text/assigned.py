@@ -54,7 +54,7 @@ class Assigned(NamedTuple):
 
 
 def kind_of(name: str, text: str) -> str:
-    """The kind of a file, by its name, else by what stands in it."""
+    """The kind of a file, by its name, else by what is in it."""
     base = name.rpartition("/")[2].lower()
     if base.startswith(("dockerfile", "containerfile")) or base.endswith((".dockerfile", ".containerfile")):
         return "dockerfile"
@@ -253,7 +253,7 @@ def _dockerfile(text: str) -> Iterator[Assigned]:
 
 
 def _instructions(text: str) -> Iterator[tuple[int, str]]:
-    """The lines of FROM, ARG and ENV, each with those that continue it, and how many stand before. Comments and empty
+    """The lines of FROM, ARG and ENV, each with those that continue it, and how many are before. Comments and empty
     lines within continue them too, as Docker reads them."""
     held, first = "", 0
     for number, line in enumerate(text.split("\n")):
