@@ -11,7 +11,7 @@ _FIRST = (
     "nvidia_driver", "amdgpu_driver", "kfd", "kernel", "gpus", "nodes", "rocm", "cuda", "torch", "environment",
     "container", "account", "os", "interpreter", "packages", "host", "pci", "rdma", "kernel_log", "symptoms",
 )  # fmt: skip
-"""Facts in the order in which they matter: the driver before what stands on it."""
+"""Facts in the order in which they matter: the driver before what depends on it."""
 _SEVERITIES = ("error", "warning", "info")
 _KEYS = ("key", "name", "path", "pci_address", "id")
 _TABLES = ("environment", "service_environment")

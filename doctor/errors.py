@@ -52,8 +52,6 @@ class DataFileError(InputError):
 
 
 class ToolError(DoctorError):
-    """An outside program failed."""
-
     def __init__(self, argv: Sequence[str], code: int | None, stdout: str, stderr: str) -> None:
         self.argv, self.code, self.stdout, self.stderr = tuple(argv), code, stdout, stderr
         last = (stderr or stdout).strip().splitlines()[-1:] or ["no output"]

@@ -150,7 +150,7 @@ class Finding(_Frozen):
     rule: str = ""
     severity: Severity = Severity.ERROR
     summary: str
-    """The first 80 characters stand alone."""
+    """The first 80 characters make sense without the rest."""
     why: str = ""
     """Why it matters, in one sentence: the first one of the rule's page."""
     subject: Subject = Subject(kind="machine")
@@ -182,7 +182,7 @@ def fingerprint(rule: str, subject: Subject) -> str:
 
 @dataclass(frozen=True)
 class Rule:
-    """What a rule says of itself. The check stands beside it in the same file:
+    """What a rule says of itself. The check is beside it in the same file:
 
         def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]
 
@@ -210,7 +210,7 @@ class Rule:
     scope: Scope = Scope.HOST
     action: Action = Action.INFORM
     layer: Layer | None = None
-    """The part of the stack that it speaks of; None for tuning and measurements."""
+    """The part of the stack that it mentions; None for tuning and measurements."""
 
     @property
     def page(self) -> str:
@@ -268,7 +268,7 @@ class Judged(_Frozen):
     rule: str | None = None
     why: str
     status: str
-    """Who stands behind the expectation: `vendor-matrix`, `community`, `captured`, `run-here`."""
+    """Who is behind the expectation: `vendor-matrix`, `community`, `captured`, `run-here`."""
     source: str
     as_of: str
 
@@ -348,7 +348,7 @@ class Report(BaseModel):
     """Rules that ran on known facts and found nothing."""
     unchecked: tuple[Unchecked, ...] = ()
     not_applicable: tuple[NotApplicable, ...] = ()
-    """Rules that have nothing to say of this machine. Every rule that was asked stands in findings, clear, unchecked,
+    """Rules that have nothing to say of this machine. Every rule that was asked is in findings, clear, unchecked,
     suppressed or here."""
     suppressed: tuple[Suppressed, ...] = ()
     profile: ProfileVerdict | None = None

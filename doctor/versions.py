@@ -61,7 +61,6 @@ class Dotted(str):
 
     @property
     def major(self) -> int | None:
-        """The first number, or None."""
         return self.numbers[0] if self.numbers else None
 
     def reaches(self, floor: str) -> bool:

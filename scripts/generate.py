@@ -60,7 +60,7 @@ def _conditions() -> dict[str, dict[str, Any]]:
             "lines": row.get("if"),
             "triggers": list(triggers(row.get("if", ()))),
             **{key: row.get(key) for key in _KEPT},
-            "source": "the interaction of that id",
+            "source": "flags/interactions, under the same id",
             "as_of": "2026-11-21",
         }
         for name, row in rows.items()

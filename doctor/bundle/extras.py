@@ -134,7 +134,6 @@ def _of_file(system: System, path: str) -> tuple[str, str]:
 
 
 def _end_of(text: str) -> str:
-    """Its end, from the beginning of a line on."""
     return text if len(text) <= TEXT_LIMIT else text[-TEXT_LIMIT:].partition("\n")[2]
 
 

@@ -40,18 +40,15 @@ class Bundle:
     files: dict[str, bytes]
 
     def system(self) -> CaptureSystem:
-        """The machine as it was recorded."""
         system = CaptureSystem.of(_entries(self.path, self.files))
         system.redacted = True
         return system
 
     def report(self) -> dict[str, Any] | None:
-        """The report that was made on the machine."""
         return parsed(self.path, "report.json", self.files["report.json"]) if "report.json" in self.files else None
 
 
 def is_bundle(path: Path) -> bool:
-    """Whether a file begins as a gzip archive."""
     try:
         if not path.is_file():  # opening a FIFO would wait for its writer
             return False
@@ -167,7 +164,7 @@ def parsed(path: str, name: str, content: bytes) -> dict[str, Any]:
 
 def _entries(path: str, files: dict[str, bytes]) -> dict[str, dict[str, Any]]:
     if CAPTURE not in files:
-        _refuse(path, f"no {CAPTURE}: nothing to judge")
+        _refuse(path, f"no {CAPTURE}: nothing to check")
     head = parsed(path, CAPTURE, files[CAPTURE])
     entries = head.get("entries")
     if head.get("schema") != CAPTURE_SCHEMA or not isinstance(entries, dict):

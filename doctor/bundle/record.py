@@ -68,7 +68,7 @@ def make(
     redactor.learn([text for _, _, text in texts])
     clean, removed = private.redacted(entries, redactor)
     rows = [_redacted(row, redactor, removed) for row in texts]
-    # What was met as a secret anywhere goes wherever it stands without its name.
+    # What is a secret in one place is removed everywhere, without its name too.
     clean, rows = redactor.again(clean), redactor.again(rows)
     parts = [_capture(clean, created), *_reports(clean, options), *(_part(*row) for row in rows)]
     kept, over = within(parts, max_size)

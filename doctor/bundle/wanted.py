@@ -123,7 +123,6 @@ def wanted(system: System, *, since: str | None, include: Sequence[str], pid: in
 
 
 def _with_names(asks: list[Ask]) -> list[Ask]:
-    """Each under a name of its own."""
     seen: dict[str, int] = {}
     out = []
     for ask in asks:
@@ -197,7 +196,6 @@ def _tuning(system: System) -> list[str]:
 
 
 def _inside(system: System, given: str) -> list[str]:
-    """The file, or the files of the folder."""
     found = system.stat(given).value
     if found is None or found.kind != "dir":
         return [given]

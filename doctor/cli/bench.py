@@ -113,35 +113,35 @@ def _measure(
     from doctor.bench.ceilings import ceiling
     from doctor.bench.plan import plan
     from doctor.bench.run import devices, run
-    from doctor.cli import measured
+    from doctor.cli import measured, waiting
     from doctor.errors import ExitCode, InputError
     from doctor.knowledge import Knowledge
 
     interrupted = False
-    measured.say("looking for GPUs")
+    waiting.say("looking for GPUs")
     found = devices(runner, device)
     if found.trouble:
-        measured.hush()
+        waiting.hush()
         raise InputError(f"cannot measure: {found.trouble}")
     kb = Knowledge()
     found.devices = tuple(replace(d, ceiling=ceiling(machine, kb, d.pci)) for d in found.devices)
     wanted = [*shapes, *(s for s in _of_baselines(profile) if level == "full" and s not in shapes)]
     todo = plan(names, level, found.devices[0].torch, len(found.devices), wanted, runner.left())
     if not todo.cases and not todo.collectives:
-        measured.hush()
+        waiting.hush()
         why = "is measured at --level full, on a GPU" if level == "quick" else "needs a GPU; p2p and collectives, two"
         raise InputError(f"nothing to measure: {', '.join(names)} {why}")
     try:
         for event in run(runner, todo, found):
-            measured.say(event.what)
+            waiting.say(event.what)
     except KeyboardInterrupt:
         if not found.measurements:
             raise
         interrupted, found.trouble = True, "interrupted; results up to then are shown"
     finally:
-        measured.hush()
+        waiting.hush()
     report = measured.report_of(machine, {"bench": tuple(found.measurements)}, profile)
-    to.write(_rendered(found, level, _baselines(profile, found), report, format_))
+    to.write(_rendered(found, level, _baselines(profile, found), report, format_), prose=format_ == "text")
     if interrupted:
         return ExitCode.INTERRUPTED
     return ExitCode.FINDINGS if any(f.severity.rank < 2 for f in report.counted()) else ExitCode.OK
@@ -219,7 +219,7 @@ def _compare(paths: list[str], format_: str, to: Destination) -> int:
     else:
         names = (", ".join(paths[::2]), ", ".join(paths[1::2]))
         lines = [f"{letter}: {files} ({made})" for letter, files, made in zip("AB", names, when, strict=True)]
-        to.write("\n".join([*lines, *map(_compared, rows)]) + "\n")
+        to.write("\n".join([*lines, *map(_compared, rows)]) + "\n", prose=True)
     return ExitCode.FINDINGS if any(r.verdict == "worse" for r in rows) else ExitCode.OK
 
 

@@ -79,14 +79,14 @@ def blas(
         data = report.data(machine, predictions, findings, withheld, proved.torch if proved else None)
         deliver(report.render(data, redacted=getattr(system, "redacted", False), site=to.site), output)
     else:
-        to.write(report.text(machine, predictions, findings, withheld, proved.trouble if proved else None))
+        to.write(report.text(machine, predictions, findings, withheld, proved.trouble if proved else None), prose=True)
     bad = any(f.severity.rank < 2 for f in findings) or bool(proved and proved.trouble)
     return ExitCode.FINDINGS if bad else ExitCode.OK
 
 
 def _proved(machine: Snapshot, predictions: tuple[Prediction, ...], device: str | None, level: str) -> Proved:
     from doctor.blas import prove
-    from doctor.cli import measured
+    from doctor.cli import measured, waiting
     from doctor.findings import Progress
 
     python = measured.interpreter(machine)
@@ -94,7 +94,7 @@ def _proved(machine: Snapshot, predictions: tuple[Prediction, ...], device: str 
     more = prove.shaped(machine.torch.build == "cpu" or device == "cpu") if level == "full" else []
     for last in prove.prove(python, predictions, dict(os.environ), prove.BOUNDS, device, more=more):
         if isinstance(last, Progress):
-            measured.say(last.what)
-    measured.hush()
+            waiting.say(last.what)
+    waiting.hush()
     assert isinstance(last, prove.Proved)
     return last

@@ -43,7 +43,8 @@ def bundle(
 
     from doctor.bundle.pack import write
     from doctor.bundle.record import make
-    from doctor.cli.output import deliver, tell
+    from doctor.cli.output import deliver, print_prose, tell
+    from doctor.cli.waiting import waiting
     from doctor.errors import InputError
     from doctor.system.live import LiveSystem
 
@@ -54,19 +55,20 @@ def bundle(
         raise InputError(text)
     site = site_of(hide, domain, key)
     now = datetime.now(timezone.utc)
-    made = make(
-        LiveSystem(),
-        created=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        since=_moment(since),
-        include=_included(include or ()),
-        pid=_running(pid),
-        max_size=max_size << 20,
-        site=site,
-        for_why=for_why,
-    )
+    with waiting("Recording this machine"):
+        made = make(
+            LiveSystem(),
+            created=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            since=_moment(since),
+            include=_included(include or ()),
+            pid=_running(pid),
+            max_size=max_size << 20,
+            site=site,
+            for_why=for_why,
+        )
     if dry_run:
         listed = [f"{len(p.content):>9}  {p.name}  ({' '.join(p.origin.split())})\n" for p in made.parts]
-        deliver("".join([*listed, *(f"  left out  {row.origin}: {row.why}\n" for row in made.left_out)]), None)
+        print_prose("".join([*listed, *(f"  left out  {row.origin}: {row.why}\n" for row in made.left_out)]))
         return 0
     path = output or Path(f"doctor-bundle-{now:%Y%m%d-%H%M%S}.tar.gz")
     size = write(path, made.files)
@@ -76,7 +78,7 @@ def bundle(
         if row.origin.removeprefix("file:") in {str(p.absolute()) for p in include or ()}:
             tell(f"doctor: --include {row.origin.removeprefix('file:')}: left out: {row.why}\n")
     replaced = sum(sum(kinds.values()) for kinds in made.removed.values())
-    deliver(f"{path}: {len(made.parts)} files, {size / 1024:.0f} KiB; {replaced} values replaced or masked\n", None)
+    print_prose(f"{path}: {len(made.parts)} files, {size / 1024:.0f} KiB; {replaced} values replaced or masked\n")
     return 0
 
 
@@ -126,7 +128,7 @@ def scan(
     from doctor.bundle.open import open_bundle
     from doctor.bundle.scan import by_detect_secrets
     from doctor.bundle.scan import scan as look
-    from doctor.cli.output import deliver
+    from doctor.cli.output import deliver, print_prose
     from doctor.errors import ExitCode
     from doctor.report.key import own_names
     from doctor.system.live import LiveSystem
@@ -149,7 +151,7 @@ def scan(
             f"{len(seen)} things to look at in {len(bundle.files)} files, by {ways}."
             " This is no proof: read what you send.\n"
         )
-        deliver("".join(rows), None)
+        print_prose("".join(rows))
     return ExitCode.FINDINGS if seen else ExitCode.OK
 
 

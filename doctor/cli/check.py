@@ -69,6 +69,7 @@ def check(
 ) -> int:
     """Check this machine's GPU setup and show how to fix problems."""
     from doctor.cli.output import deliver
+    from doctor.cli.waiting import waiting
     from doctor.engine.run import Options, examine
     from doctor.engine.verdict import exit_code
     from doctor.errors import InputError
@@ -114,7 +115,8 @@ def check(
         from doctor.engine.target import has_python
 
         has_python(system, python, str(source))
-    report = examine(system, options)
+    with waiting("Reading this machine" if not source else f"Reading {source}"):
+        report = examine(system, options)
     code = exit_code(report, fail_on, strict=strict)
     if site:
         from doctor.report.formats.json import private

@@ -5,7 +5,7 @@ No Tab starts Python.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     Command: TypeAlias = Any
     """Of click or of typer's copy of it."""
 
-_OF_PROFILES = (("profiles", "show"), ("image", "emit"), ("image", "lock"), ("image", "build"))
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -42,32 +41,49 @@ def _rows(command: Command, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, 
     """Each command's path and the words that may follow it."""
     members: dict[str, Command] = getattr(command, "commands", {})
     options = [o for p in command.params for o in (*p.opts, *p.secondary_opts) if o.startswith("-")]
-    words = [*members, *options, "--help"]
-    if path == ("explain",):
-        from doctor.engine.registry import checks
-
-        words = [*(c.rule.id for c in checks()), *words]
-    elif path in _OF_PROFILES:
-        from doctor.profiles.compose import named
-
-        words = [*named(), *words]
-    yield path, list(dict.fromkeys(words))
+    yield path, list(dict.fromkeys([*_names(path), *members, *options, "--help"]))
     for parameter in command.params:
-        if values := choices(parameter):
-            yield from (((*path, name), list(values)) for name in parameter.opts)
+        for name in parameter.opts if parameter.param_type_name == "option" else ():
+            if values := choices(parameter) or _names((*path, name)):
+                yield (*path, name), list(values)
     for name, member in members.items():
         yield from _rows(member, (*path, name))
+
+
+def _names(path: tuple[str, ...]) -> Iterable[str]:
+    """What may be behind a command or an option, where its help text can't list it."""
+    match path:
+        case (
+            (*_, "--profile")
+            | ("profiles", "show" | "diff" | "validate")
+            | ("image", "emit" | "lock" | "fetch" | "build")
+        ):
+            from doctor.profiles.compose import named
+
+            return named()
+        case ("explain",) | ("check", "--only" | "--skip"):
+            from doctor.engine.registry import checks
+
+            return [c.rule.id for c in checks()]
+        case ("knowledge", "show" | "sources" | "age" | "validate"):
+            from doctor.knowledge.tables import TABLES
+
+            return [table.name for table in TABLES]
+        case ("completion",):
+            return SHELLS
+    return ()
 
 
 def _bash(rows: dict[tuple[str, ...], list[str]], *, zsh: bool) -> str:
     """`found` and not `path`, which is the PATH of zsh."""
     known = " | ".join(f'"{" ".join(path)}"' for path in rows if path)
     cases = "\n".join(f'    "{" ".join(path)}") words="{" ".join(words)}" ;;' for path, words in rows.items())
-    head = "#compdef doctor\nautoload -U +X bashcompinit && bashcompinit\n" if zsh else ""
+    head = "#compdef doctor rcdoctor\nautoload -U +X bashcompinit && bashcompinit\n" if zsh else ""
     return f"""{head}# Completion of doctor, made by `doctor completion {"zsh" if zsh else "bash"}`.
 _doctor() {{
   local current="${{COMP_WORDS[COMP_CWORD]}}" found="" words="" word longer
   for word in "${{COMP_WORDS[@]:1:$((COMP_CWORD-1))}}"; do
+    if [[ "$word" == "=" ]]; then continue; fi
     if [[ "$found" == *" -"* ]]; then found="${{found% *}}"; continue; fi
     longer="${{found:+$found }}$word"
     case "$longer" in
@@ -78,9 +94,10 @@ _doctor() {{
 {cases}
   esac
   COMPREPLY=()
+  [[ "$current" == "=" ]] && current=""
   while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -W "$words" -- "$current")
 }}
-complete -o default -F _doctor doctor
+complete -o default -F _doctor doctor rcdoctor
 """
 
 
@@ -121,4 +138,5 @@ end
 complete -c doctor -n 'contains -- (__doctor_found) {groups.replace("'", '"')}' -f
 complete -c doctor -n 'string match -q "explain" (__doctor_found)' -f
 complete -c doctor -a '(__doctor_words)'
+complete -c rcdoctor -w doctor
 """

@@ -36,6 +36,7 @@ def diff(
     import json
 
     from doctor.cli.output import deliver
+    from doctor.cli.waiting import waiting
     from doctor.compare import as_data, compare
     from doctor.engine.verdict import unread, unread_line
     from doctor.errors import ExitCode
@@ -45,7 +46,9 @@ def diff(
     from doctor.sides import report
 
     site = site_of(hide, domain, key)
-    names, sides = (before, after), (private(report(before, site), site), private(report(after, site), site))
+    names = before, after
+    with waiting("Reading both sides"):
+        sides = private(report(before, site), site), private(report(after, site), site)
     changes = compare(*(data(side, unredacted=True) for side in sides))
     unread_layers = unread(sides[0].snapshot), unread(sides[1].snapshot)
     dark = {layer for side in unread_layers for layer, state in side.items() if state == "unknown"}
@@ -55,7 +58,7 @@ def diff(
     else:
         gaps = [line for pair in zip(names, unread_layers, strict=True) if (line := unread_line(*pair))]
         text = _text(changes, names, gaps)
-    deliver(without_names(text, site), output)
+    deliver(without_names(text, site), output, prose=format_ == "text")
     if any(change.kind != "unread" for change in changes):
         return ExitCode.FINDINGS
     return ExitCode.UNJUDGED if dark == set(Layer) else ExitCode.OK

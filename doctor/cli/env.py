@@ -101,7 +101,7 @@ def env(
     if diff:
         deliver(redacted("".join(env_files.patches(looked)), site), output)
     elif looked:
-        deliver(redacted(env_output.rendered(looked, format_, verbose=verbose), site), output)
+        deliver(redacted(env_output.rendered(looked, format_, verbose=verbose), site), output, prose=format_ == "text")
     if len(looked) < len(files or ()):
         return ExitCode.USAGE
     return _exit_code([f for one in looked for f in one.findings], fail_on)
@@ -133,7 +133,7 @@ def _traced(
     except ParserError as error:
         raise InputError(f"{files[0]}: {error}") from error
     process = env_trace.live(pid, _process(pid)) if pid else None
-    deliver(redacted(env_trace.rendered(every, name, format_, process), site), output)
+    deliver(redacted(env_trace.rendered(every, name, format_, process), site), output, prose=format_ == "text")
     return 0
 
 
@@ -143,28 +143,16 @@ def _machine(pid: str | None, python: str | None, *, here: bool) -> Snapshot:
 
     if not here:
         return Snapshot()
-    from dataclasses import replace
-    from functools import partial
-
-    from doctor.engine import registry
-    from doctor.engine.gather import gather
-    from doctor.engine.identify import identify
-    from doctor.knowledge import Knowledge
+    from doctor.cli.measured import facts
     from doctor.system.live import LiveSystem
 
-    system = LiveSystem()
-    if pid:
-        from doctor.engine import inside
+    if not pid:
+        return facts(LiveSystem(), python)
+    from doctor.engine import inside
 
-        process = _process(pid)
-        probes = inside.probes(process, int(pid), None, python or inside.interpreter(process))
-    else:
-        probes = registry.probes()
-        if python:
-            probes = tuple(
-                replace(p, run=partial(p.run, python=python)) if p.name == "python_env" else p for p in probes
-            )
-    return identify(gather(system, probes).machine, Knowledge())
+    process = _process(pid)
+    probes = inside.probes(process, int(pid), None, python or inside.interpreter(process))
+    return facts(LiveSystem(), probes=probes)
 
 
 def _process(pid: str) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +10,6 @@ if TYPE_CHECKING:
     from doctor.findings import Finding
     from doctor.flags.files import Looked
     from doctor.flags.recommend import Advice
-
-_WIDTH = 100
 
 
 def rendered(looked: Sequence[Looked], format_: str, *, verbose: bool) -> str:
@@ -72,7 +69,7 @@ def _lines(one: Looked, *, verbose: bool) -> Iterator[str]:
         plural(count, word) for count, word in zip(counts, ("error", "warning", "note"), strict=True) if count
     )
     yield f"{one.source}: {plural(len(rows), 'variable')} of the GPU stack; {summary or 'no problem found'}"
-    yield from (line for note in one.notes for line in _wrapped(f"note: {note}", 0, 6))
+    yield from (f"note: {' '.join(note.split())}" for note in one.notes)
     yield from (_finding(finding, one.source) for finding in one.findings)
     if verbose:
         yield ""
@@ -86,7 +83,7 @@ def _lines(one: Looked, *, verbose: bool) -> Iterator[str]:
                 else f" ({row['state']}: reads as {row['reads_as']})"
             )
             yield f"  {row['name']}={row['value'][:60]}{read}"
-            yield from _wrapped(f"{', '.join(row['read_by'])}: {row['effect']}{default}", 6)
+            yield f"      {', '.join(row['read_by'])}: {' '.join(row['effect'].split())}{default}"
     elif rows:
         yield "-v describes each variable: its default and its effect."
 
@@ -100,11 +97,6 @@ def _finding(finding: Finding, source: str) -> str:
     fixes = " ".join(remedy.title for remedy in finding.remedies[:2])
     named = ": ".join((finding.rule, *ids(finding)[:1]))
     return f"{where}: {finding.severity.value}: {' '.join(f'{finding.summary} {fixes}'.split())} [{named}]"
-
-
-def _wrapped(text: str, indent: int, further: int | None = None) -> list[str]:
-    hang = " " * (indent if further is None else further)
-    return textwrap.wrap(" ".join(text.split(" ")), _WIDTH, initial_indent=" " * indent, subsequent_indent=hang)
 
 
 def advised(advice: Advice, workload: str, format_: str) -> str:

@@ -155,7 +155,6 @@ def _compared(ways: Sequence[Way], name: str, process: Live) -> Iterator[str]:
 
 
 def _alike(label: str, argv: tuple[str, ...]) -> bool:
-    """The same script or program."""
     words = [word.rpartition("/")[2] for word in label.split() if not word.startswith("-")]
     scripts = [w for w in words if w.endswith((".py", ".sh"))] or words[:1]
     names = {word.rpartition("/")[2] for word in argv}

@@ -71,6 +71,7 @@ def check(
     """Check all nodes over Slurm, ssh or Ansible, and compare them."""
     site = site_of(hide, domain, key)
     from doctor.cli.output import deliver
+    from doctor.cli.waiting import waiting
     from doctor.errors import ExitCode, InputError, ToolError
     from doctor.fleet import emit as texts
     from doctor.fleet import gather
@@ -87,7 +88,7 @@ def check(
         deliver(made, output)
         return ExitCode.OK
     goldens, expected = expected_state(golden, profile)
-    with _folder(keep) as folder:
+    with _folder(keep) as folder, waiting("Asking the nodes"):
         try:
             if slurm:
                 done = gather.by_slurm(folder, doctor=doctor, nodes=chosen, partition=partition, timeout_s=timeout,
@@ -104,7 +105,7 @@ def check(
         tally.missing(done.expected, done.reasons)
     _require_answers(tally, "no node to ask: none is named, in the inventory or known to the scheduler")
     verdict = judged(tally, goldens)
-    deliver(without_names(_rendered(verdict, format_), site), output)
+    deliver(without_names(_rendered(verdict, format_), site), output, prose=format_ == "text")
     return _exit_code(verdict, fail_on, strict=strict)
 
 
@@ -144,7 +145,7 @@ def report(
     verdict = judged(tally, goldens)
     verdict.folder = None if source == "-" else Path(source)
     verdict.disagreements += [*views.disagreements(tally, seen), *kubernetes.operators(cluster)]
-    deliver(without_names(_rendered(verdict, format_), site), output)
+    deliver(without_names(_rendered(verdict, format_), site), output, prose=format_ == "text")
     return _exit_code(verdict, fail_on, strict=strict)
 
 

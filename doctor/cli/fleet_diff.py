@@ -38,7 +38,7 @@ def diff(
     site = site_of(hide, domain, key)
     found = compared(_side(before), _side(after))
     text = json.dumps(as_data(found), indent=2) + "\n" if format_ == "json" else render(found)
-    deliver(without_names(text, site), output)
+    deliver(without_names(text, site), output, prose=format_ == "text")
     return ExitCode.FINDINGS if found.worse() else ExitCode.OK
 
 

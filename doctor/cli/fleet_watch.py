@@ -17,7 +17,7 @@ _HOUR = 3600
 
 
 def watch(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of NODE.json files that others renew.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of NODE.json files that others update.")],
     every: Annotated[int, typer.Option(min=1, max=86400, help="Seconds between looks.")] = 60,
     late: Annotated[
         float, typer.Option(min=0.01, max=8760, help="Hours after which a node should have reported again.")
@@ -60,7 +60,7 @@ def watch(
         now = time.time()
         lines = [_line(change, now, format_) for change in watched.changes(verdict, now, late * _HOUR)]
         if lines:
-            deliver(without_names("".join(lines), site), None)
+            deliver(without_names("".join(lines), site), None, prose=format_ == "text")
         time.sleep(every)
 
 

@@ -40,7 +40,7 @@ def gpu_code(
         else:
             lines += _listed(file, reading.value)
     if lines:
-        deliver("\n".join(lines) + "\n", None)
+        deliver("\n".join(lines) + "\n", None, prose=not as_json)
     if wrong:
         raise InputError("; ".join(wrong))
 

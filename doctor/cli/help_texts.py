@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import textwrap
 from collections.abc import Sequence
 from types import MethodType
 from typing import Any
@@ -15,14 +16,14 @@ ABOUT = (
     "Find out why an AMD or NVIDIA GPU does not work with your software, see the evidence, and get the command that "
     "fixes it."
 )
-_SECTIONS = {
+SECTIONS = {
     "Diagnose": ("check", "triage", "explain", "diff", "why"),
     "Install": ("solve", "env", "profiles", "stack"),
     "Containers": ("run", "image"),
     "Cluster and support": ("fleet", "bundle"),
     "Measure": ("bench", "blas"),
+    "Advanced": ("gpu-code", "knowledge", "rules", "mcp", "completion", "version"),
 }
-_REST = "Advanced"
 _WIDEST = 100
 EXAMPLES = {
     "check": ("doctor check", "doctor check --python .venv/bin/python --fail-on warning", "doctor check --in web"),
@@ -100,9 +101,13 @@ def complete(group: Any) -> None:
 
 
 def _format_examples(self: Any, ctx: Any, formatter: Any) -> None:  # noqa: ARG001 -- the signature is typer's
-    """A command is never wrapped, so that it can be copied."""
+    """A command that is too long goes on behind a backslash, so that it can be copied."""
     with formatter.section("Examples"):
-        formatter.write("".join(f"  {line}\n" for line in self.epilog.splitlines()))
+        for example in self.epilog.splitlines():
+            lines = textwrap.wrap(
+                example, formatter.width - 4, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+            )
+            formatter.write("  " + " \\\n  ".join(lines) + "\n")
 
 
 def _group_options(command: Any) -> None:
@@ -138,15 +143,13 @@ def _narrow(row: tuple[str, str], name: str, words: Sequence[str], columns: int)
 
 
 class CommandsBySection(TyperGroup):
-    """The commands under headings; one that no heading names is an advanced one."""
+    """The commands under headings."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write a list for each section that has commands."""
         left = [name for name in self.list_commands(ctx) if not self.commands[name].hidden]
         limit = formatter.width - 6 - max(map(len, left), default=0)
-        for title, names in {**_SECTIONS, _REST: tuple(left)}.items():
-            here = [name for name in names if name in left]
-            left = [name for name in left if name not in here]
-            if here:
+        for title, names in SECTIONS.items():
+            if here := [name for name in names if name in left]:
                 with formatter.section(title):
                     formatter.write_dl([(name, self.commands[name].get_short_help_str(limit)) for name in here])

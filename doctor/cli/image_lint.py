@@ -21,7 +21,7 @@ def lint(
     import json
     from dataclasses import asdict
 
-    from doctor.cli.output import deliver
+    from doctor.cli.output import deliver, print_prose
     from doctor.errors import ExitCode
     from doctor.images.lint import RULES
     from doctor.parsers.lib.printable import clean
@@ -46,7 +46,7 @@ def lint(
             lines.append(f"{many} base images by tag, and a tag moves (info, image-base-moves). Fix: {tags[0].fix}")
         if len(shown) < len(rows):
             lines.append(f"{len(rows) - len(shown)} ignored by comments")
-        deliver("".join(f"{clean(line)}\n" for line in lines), None)
+        print_prose("".join(f"{clean(line)}\n" for line in lines))
     if any(faults is None for _, faults in read):
         return ExitCode.USAGE
     return ExitCode.FINDINGS if any(f.level == "error" and not f.ignored for _, f in rows) else ExitCode.OK

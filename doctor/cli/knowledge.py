@@ -115,7 +115,7 @@ def validate(
 ) -> None:
     """Check every entry and error text, or a knowledge file."""
     import doctor
-    from doctor.cli.output import deliver
+    from doctor.cli.output import print_prose
     from doctor.engine import registry
     from doctor.errors import DataFileError
     from doctor.knowledge import store
@@ -127,7 +127,7 @@ def validate(
     if file is not None:
         checked = check(LiveSystem(), file, signature, signers)
         count = sum(map(len, checked.tables.values()))
-        deliver(f"{file}: release {checked.release}, {count} entries valid, signed by {checked.signer}\n", None)
+        print_prose(f"{file}: release {checked.release}, {count} entries valid, signed by {checked.signer}\n")
         return
     kinds = _tables(tables)
     faults = [fault for kind in kinds for fault in faults_of(kind, store.table(kind.name))]
@@ -140,7 +140,7 @@ def validate(
         if faults := all_faults({check.rule.id for check in registry.checks()}, package):
             raise DataFileError(str(package / "triage/templates/data"), faults)
         line += f" and {len(shared().templates)} error texts"
-    deliver(f"{line} are valid\n", None)
+    print_prose(f"{line} are valid\n")
 
 
 def install(
@@ -149,23 +149,23 @@ def install(
     signers: Annotated[Path | None, typer.Option(help="Your own allowed signers, as ssh-keygen(1) has them.")] = None,
 ) -> None:
     """Install a newer, signed release of the knowledge base."""
-    from doctor.cli.output import deliver
+    from doctor.cli.output import print_prose
     from doctor.knowledge_update import install as put
     from doctor.system.live import LiveSystem
 
     release = put(LiveSystem(), file, signature, signers)
     who = f"as of {release.as_of}, signed by {release.signer}"
-    deliver(f"release {release.version} ({who}) is in use: {release.folder}\n", None)
+    print_prose(f"release {release.version} ({who}) is in use: {release.folder}\n")
 
 
 def remove() -> None:
     """Remove installed releases and use the shipped knowledge again."""
-    from doctor.cli.output import deliver
+    from doctor.cli.output import print_prose
     from doctor.knowledge_update import remove as take
 
     gone = take()
     line = f"removed: {', '.join(gone)}" if gone else "nothing is installed that this account may remove"
-    deliver(f"{line}\n", None)
+    print_prose(f"{line}\n")
 
 
 def _tables(names: list[str] | None) -> list[Table]:
@@ -185,7 +185,7 @@ def _tables(names: list[str] | None) -> list[Table]:
 def _print(data: Any, format_: str, lines: Iterator[str], *, about: bool = False) -> None:
     import json
 
-    from doctor.cli.output import deliver
+    from doctor.cli.output import deliver, print_prose
     from doctor.knowledge import store
 
     if format_ == "json":
@@ -194,7 +194,7 @@ def _print(data: Any, format_: str, lines: Iterator[str], *, about: bool = False
     release = store.in_use()
     head = f"knowledge {release.version}, as of {release.as_of}"
     head += f", installed from {release.file}, signed by {release.signer}" if release.folder else ", shipped"
-    deliver("\n".join([head] * about + list(lines)) + "\n", None)
+    print_prose("\n".join([head] * about + list(lines)) + "\n")
 
 
 def _shown(found: dict[str, Any], against: list[dict[str, Any]]) -> Iterator[str]:

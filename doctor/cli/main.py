@@ -33,6 +33,7 @@ _NOT_COMMANDS = (
     "plain_options",
     "site_options",
     "tuning",
+    "waiting",
 )
 
 
@@ -180,6 +181,7 @@ def main() -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, _interrupt)
     code = run()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     # All is written and every child is gone: what the interpreter would still tidy up, the kernel does at once.
     for stream in filter(None, (sys.stdout, sys.stderr)):  # None: it was closed before we began
         with contextlib.suppress(OSError, ValueError):

@@ -37,7 +37,7 @@ def mcp() -> None:
     from doctor.errors import InputError
 
     if sys.stdin is None or sys.stdout is None:
-        raise InputError("stdin or stdout is closed; a client speaks through both")
+        raise InputError("stdin or stdout is closed; a client needs both")
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _leave)
     serve(sys.stdin.buffer, sys.stdout.buffer)

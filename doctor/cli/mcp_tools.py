@@ -193,7 +193,6 @@ def _short(report: Any) -> str:
 
 
 def _known(value: Any) -> Any:
-    """Without what is unknown."""
     if isinstance(value, dict):
         return {k: _known(v) for k, v in value.items() if v is not None}
     return [_known(v) for v in value] if isinstance(value, list) else value

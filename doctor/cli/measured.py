@@ -1,34 +1,29 @@
-"""What `doctor blas` and `doctor bench` share: the machine's facts, the Python that may be run, and findings of what
-was measured."""
+"""What commands share: the machine's facts, the Python that may be run, and findings of what was measured."""
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from doctor.engine.registry import Probe
     from doctor.facts import Snapshot
     from doctor.findings import Report
     from doctor.profiles import Profile
     from doctor.system.base import System
 
 
-def facts(system: System, python: str | None) -> Snapshot:
-    """All that a check would know."""
-    from dataclasses import replace
-    from functools import partial
-
+def facts(system: System, python: str | None = None, probes: Sequence[Probe] | None = None) -> Snapshot:
+    """All that a check would know, or what these probes find."""
+    from doctor.cli.waiting import waiting
     from doctor.engine import registry
     from doctor.engine.gather import gather
     from doctor.engine.identify import identify
+    from doctor.engine.run import of_python
     from doctor.knowledge import Knowledge
 
-    probes: Sequence[registry.Probe] = registry.probes()
-    if python:
-        probes = [replace(p, run=partial(p.run, python=python)) if p.name == "python_env" else p for p in probes]
-    return identify(gather(system, probes).machine, Knowledge())
+    with waiting("Reading this machine"):
+        return identify(gather(system, of_python(probes or registry.probes(), python)).machine, Knowledge())
 
 
 def interpreter(machine: Snapshot) -> str:
@@ -56,18 +51,3 @@ def report_of(machine: Snapshot, facts: dict[str, Any], profile: Profile | None 
     made = {name: Origin(state=State.VALUE, source=f"measured:{name}") for name in facts}
     known = machine.model_copy(update={**facts, "origins": {**machine.origins, **made}})
     return judge(known, Knowledge(), profile, only=("bench",))
-
-
-def say(line: str) -> None:
-    """Progress goes to stderr, and only where somebody watches."""
-    if sys.stderr is not None and sys.stderr.isatty():
-        width = min(shutil.get_terminal_size().columns, 101) - 1  # a line that wraps can't be taken away
-        sys.stderr.write(f"\r\x1b[K{line[: max(width, 1)]}")
-        sys.stderr.flush()
-
-
-def hush() -> None:
-    """Takes the line of progress away."""
-    if sys.stderr is not None and sys.stderr.isatty():
-        sys.stderr.write("\r\x1b[K")
-        sys.stderr.flush()

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import stat
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 from typing import TextIO
 
@@ -43,10 +45,12 @@ def finished() -> None:
     os.close(copy)
 
 
-def deliver(text: str, path: Path | None) -> None:
-    """Raises InputError when the file or stdout can't be written; BrokenPipeError when its reader went away."""
+def deliver(text: str, path: Path | None, *, prose: bool = False) -> None:
+    """Raises InputError when the file or stdout can't be written; BrokenPipeError when its reader went away.
+
+    Prose is fitted to a terminal; what a program or a shell reads stays as it is."""
     if path is None:
-        _print(text)
+        _print(_fitted(text) if prose and sys.stdout is not None and sys.stdout.isatty() else text)
         return
     if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
         # Renaming over it would replace a device node or a link such as /dev/stdout for everybody.
@@ -64,9 +68,27 @@ def deliver(text: str, path: Path | None) -> None:
         raise InputError(f"{path}: {error.strerror or error}") from error
 
 
+def print_prose(text: str) -> None:
+    """Prose, to stdout."""
+    deliver(text, None, prose=True)
+
+
+def _fitted(text: str) -> str:
+    """Lines that are wider than the terminal go on below, indented; a command (`$ …`) stays whole, to be copied."""
+    columns = shutil.get_terminal_size().columns
+    lines: list[str] = []
+    for line in text.split("\n"):
+        indent = line[: len(line) - len(line.lstrip())]
+        whole = len(line) <= columns or line.startswith("$ ", len(indent))
+        lines += [line] if whole else textwrap.wrap(
+            line, columns, subsequent_indent=f"{indent}  ", break_long_words=False, break_on_hyphens=False
+        )  # fmt: skip
+    return "\n".join(lines)
+
+
 def tell(text: str) -> None:
     """To stderr; where it is closed or full, the exit code must do."""
-    _to(sys.stderr, text)
+    _to(sys.stderr, _fitted(text) if sys.stderr is not None and sys.stderr.isatty() else text)
 
 
 def notice(text: str) -> None:

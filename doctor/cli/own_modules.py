@@ -3,8 +3,8 @@ examined, and may be the very fault. It stays on sys.path, last, since our packa
 
 from __future__ import annotations
 
+import _signal as signal  # type: ignore[import-not-found]  # built in; `signal` takes longer to import
 import os
-import signal
 import sys
 
 _SCRIPTS = ("doctor", "rcdoctor")

@@ -75,7 +75,7 @@ def validate(
 ) -> None:
     """Check profiles and list every fault with its line.
 
-    Of a folder the .toml files right in it are profiles; what they extend lies below."""
+    In a folder, each .toml file at its top is checked."""
     from doctor.cli.output import deliver, tell
     from doctor.errors import DataFileError, InputError
     from doctor.profiles import load
@@ -195,15 +195,12 @@ def diff(
 def _machine(from_: Path | None, root: Path | None) -> Snapshot:
     """The facts of this machine, a capture or a tree."""
     from doctor.cli.check import _system
-    from doctor.engine import registry
-    from doctor.engine.gather import gather
-    from doctor.engine.identify import identify
+    from doctor.cli.measured import facts
     from doctor.errors import InputError
-    from doctor.knowledge import Knowledge
 
     if from_ and root:
         raise InputError("--from and --root exclude each other")
-    return identify(gather(_system(from_, root), registry.probes()).machine, Knowledge())
+    return facts(_system(from_, root))
 
 
 def _deliver(data: Any, lines: list[str], format_: str, output: Path | None) -> None:
@@ -212,4 +209,5 @@ def _deliver(data: Any, lines: list[str], format_: str, output: Path | None) -> 
     from doctor.cli.output import deliver
 
     text = "\n".join("".join(c if c.isprintable() else " " for c in line) for line in lines)
-    deliver((json.dumps(data, indent=2, ensure_ascii=False) if format_ == "json" else text) + "\n", output)
+    prose = format_ == "text"
+    deliver((text if prose else json.dumps(data, indent=2, ensure_ascii=False)) + "\n", output, prose=prose)

@@ -15,8 +15,9 @@ def rules(format_: TextOrJson = "text") -> None:
     """List every rule with its severity and what it was tested on."""
     import json
 
-    from doctor.cli.output import deliver
+    from doctor.cli.output import deliver, print_prose
     from doctor.engine.registry import checks
+    from doctor.report.words import TESTED
 
     found = [c.rule for c in checks()]
     if format_ == "json":
@@ -26,6 +27,8 @@ def rules(format_: TextOrJson = "text") -> None:
         ]
         deliver(json.dumps(rows, indent=2) + "\n", None)
         return
-    width = max((len(r.id) for r in found), default=0)
-    lines = (f"{r.severity.value:<8} {r.proven:<10} {r.id:<{width}}  {r.title}\n" for r in found)
-    deliver("".join(lines), None)
+    table = [("severity", "tested on", "rule", "title")]
+    table += [(r.severity.value, TESTED[r.proven].removeprefix("on "), r.id, r.title) for r in found]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() + "\n" for row in table)
+    print_prose("".join(lines))

@@ -13,10 +13,8 @@ from doctor.cli.run_engine import OWN
 from doctor.errors import InputError
 
 if TYPE_CHECKING:
-    from doctor.facts.snapshot import Snapshot
     from doctor.launch.spec import Emitted, Spec
     from doctor.profiles import Profile
-    from doctor.system.base import System
 
 PROBES = ("pci", "amd", "nvidia", "device_nodes", "account", "host", "container", "engines")
 """What a run line needs of the machine."""
@@ -128,7 +126,9 @@ def run(
     """Start a container with GPUs, or print it for Kubernetes, Slurm …"""
     from doctor.cli import run_engine
     from doctor.cli.check import _system
+    from doctor.cli.measured import facts
     from doctor.cli.output import deliver
+    from doctor.engine import registry
     from doctor.launch import formats, names
     from doctor.launch.ask import rdma_nodes
     from doctor.launch.asked import Request
@@ -149,7 +149,7 @@ def run(
             f"`doctor image build {stack_name} --push REGISTRY/NAME:TAG`, then run REGISTRY/NAME:TAG"
         )
     system = _system(from_, root)
-    machine = _machine(system)
+    machine = facts(system, probes=registry.probes(PROBES))
     if another:
         there = run_engine.of_another(system, machine, engine, emit)
     else:
@@ -200,7 +200,7 @@ def run(
         for what in () if explain else shown.left_out:
             if what.startswith("-"):  # an option that was written, and must not be dropped in silence
                 tell(f"doctor: note: left out: {what}\n")
-        deliver(_explained(shown, stack) if explain else shown.text, output)
+        deliver(_explained(shown, stack) if explain else shown.text, output, prose=explain)
         return 0
     if output is not None:
         raise InputError("-o holds what --print, --explain or --emit writes; the command's own output is the command's")
@@ -210,15 +210,6 @@ def run(
         raise InputError("not started; --force starts it anyway")
     run_engine.must_have(system, there, image)
     return run_engine.start(there, spec)
-
-
-def _machine(system: System) -> Snapshot:
-    from doctor.engine import registry
-    from doctor.engine.gather import gather
-    from doctor.engine.identify import identify
-    from doctor.knowledge import Knowledge
-
-    return identify(gather(system, registry.probes(PROBES)).machine, Knowledge())
 
 
 def _image(word: str | None, profile: str | None) -> tuple[str, Profile | None]:

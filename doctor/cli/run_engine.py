@@ -94,7 +94,6 @@ def must_have(system: System, engine: Engine, image: str) -> None:
 
 
 def as_line(engine: Engine, spec: Spec) -> Emitted:
-    """What would be executed, as a shell line."""
     from doctor.launch.formats.docker import as_line, as_run
 
     podman = engine.name == "podman"
@@ -107,7 +106,7 @@ def _terminal() -> bool:
 
 def proven(system: System, engine: Engine, spec: Spec, *, force: bool) -> int:
     """Prints what each layer answered; returns the exit code."""
-    from doctor.cli.output import deliver
+    from doctor.cli.output import print_prose
     from doctor.launch.prove import Proof, prove
     from doctor.system.engine_api import NotThere
 
@@ -121,7 +120,7 @@ def proven(system: System, engine: Engine, spec: Spec, *, force: bool) -> int:
         except NotThere as error:
             proof = Proof(error=str(error))
     rows = [f"{row.layer:8}{row.state:11}{row.text}\n" for row in proof.rows]
-    deliver("".join([*rows, f"{proof.verdict}\n"]), None)
+    print_prose("".join([*rows, f"{proof.verdict}\n"]))
     return proof.code
 
 

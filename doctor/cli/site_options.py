@@ -32,10 +32,10 @@ class Destination(NamedTuple):
     path: Path | None
     site: Site | None = None
 
-    def write(self, text: str) -> None:
+    def write(self, text: str, *, prose: bool = False) -> None:
         from doctor.cli.output import deliver
 
-        deliver(redacted(text, self.site), self.path)
+        deliver(redacted(text, self.site), self.path, prose=prose)
 
 
 _SHORTEST_WORD = 3

@@ -49,6 +49,7 @@ def solve(
 
     With --gpu and the like: of a machine you describe. Exit 1 when nothing fits."""
     from doctor.cli.output import deliver
+    from doctor.cli.waiting import waiting
     from doctor.errors import ExitCode, InputError
     from doctor.knowledge import Knowledge
     from doctor.resolve import described, settle
@@ -70,10 +71,11 @@ def solve(
     else:
         target = _own(kb, from_, python)
     ask = _resolver(offline)
-    found = settle(kb, target, packages, tool, ask)  # type: ignore[arg-type]
+    with waiting("Resolving packages"):
+        found = settle(kb, target, packages, tool, ask)  # type: ignore[arg-type]
     if lock:
         _lock(found, ask, lock)
-    deliver(FORMATS[format_](found), output)
+    deliver(FORMATS[format_](found), output, prose=format_ == "text")
     return ExitCode.OK if found.status == "solved" else ExitCode.FINDINGS
 
 
@@ -127,9 +129,7 @@ def _probed(kb: Knowledge, from_: Path | None) -> tuple[Snapshot, Target]:
     import os
 
     from doctor.bundle.open import open_bundle
-    from doctor.engine import registry
-    from doctor.engine.gather import gather
-    from doctor.engine.identify import identify
+    from doctor.cli.measured import facts
     from doctor.errors import InputError
     from doctor.resolve import from_snapshot
     from doctor.system.base import System
@@ -141,7 +141,7 @@ def _probed(kb: Knowledge, from_: Path | None) -> tuple[Snapshot, Target]:
     system: System = LiveSystem()
     if from_ is not None:
         system = open_bundle(from_).system() if from_.is_file() else CaptureSystem(from_)
-    machine = identify(gather(system, registry.probes(), 15.0).machine, kb)
+    machine = facts(system)
     return machine, from_snapshot(kb, machine, os.uname().machine if from_ is None else "x86_64")
 
 

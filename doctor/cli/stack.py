@@ -30,6 +30,7 @@ def stack(
 
     from doctor.cli.check import _python, _system
     from doctor.cli.output import deliver
+    from doctor.cli.waiting import waiting
     from doctor.engine.run import Options, examine
     from doctor.errors import ExitCode, InputError
     from doctor.report import stack as parts
@@ -39,9 +40,10 @@ def stack(
         raise InputError("--from and --root exclude each other")
     site = site_of(hide, domain, key)
     python = _python(python, live=not (from_ or root))
-    report = examine(_system(from_, root), Options(python=python))
+    with waiting("Reading this machine"):
+        report = examine(_system(from_, root), Options(python=python))
     shown = private(report, site)
     text = parts.text(shown) if format_ == "text" else json.dumps(parts.redacted(shown), indent=2) + "\n"
-    deliver(without_names(text, site), output)
+    deliver(without_names(text, site), output, prose=format_ == "text")
     faulty = any(v.severity == "error" for each in parts.found(report) for v in each.verdicts)
     return int(ExitCode.FINDINGS if faulty else ExitCode.OK)

@@ -97,7 +97,6 @@ def judged(path: str, trace: list[Read] | None = None) -> Report:
 
 @cache
 def _knowledge() -> Knowledge:
-    """One for all files."""
     from doctor.knowledge import Knowledge
 
     return Knowledge()

@@ -62,7 +62,7 @@ def _made(runner: Runner, gpu: str, shapes: list[str], budget: float, output: Pa
 
     from doctor.bench import tunableop
     from doctor.bench.plan import GEMM_SHAPES
-    from doctor.cli import measured
+    from doctor.cli import waiting
     from doctor.cli.output import deliver
     from doctor.errors import InputError
     from doctor.parsers.blas import tunableop_csv
@@ -74,7 +74,7 @@ def _made(runner: Runner, gpu: str, shapes: list[str], budget: float, output: Pa
     with tempfile.TemporaryDirectory(prefix="tune-") as scratch:
         held = Path(scratch) / "results.csv"
         for event in tunableop.make(runner, gpu, todo, str(held), budget, done):
-            measured.say(event.what)
+            waiting.say(event.what)
         made = held.read_text(encoding="utf-8", errors="replace") if held.is_file() else ""
         lines = [f"{len(tunableop_csv.entries(made))} entries tuned within {budget:g} s"]
         if made and file is not None:
@@ -84,8 +84,8 @@ def _made(runner: Runner, gpu: str, shapes: list[str], budget: float, output: Pa
         if made:
             reached = [case for case in todo if not any(left.startswith(case["key"]) for left in done.left)]
             for event in tunableop.measure(runner, gpu, reached, str(held), done):
-                measured.say(event.what)
-        measured.hush()
+                waiting.say(event.what)
+        waiting.hush()
     return lines
 
 
@@ -96,15 +96,15 @@ def _again(
     import tempfile
 
     from doctor.bench import tunableop
-    from doctor.cli import measured
+    from doctor.cli import waiting
     from doctor.system.given import read_given
 
     with tempfile.TemporaryDirectory(prefix="tune-") as scratch:
         held = Path(scratch) / results.name
         held.write_text(read_given(results), encoding="utf-8")
         for event in tunableop.measure(runner, gpu, todo, str(held), done, validators):
-            measured.say(event.what)
-        measured.hush()
+            waiting.say(event.what)
+        waiting.hush()
 
 
 def _judged_file(
@@ -154,6 +154,6 @@ def _written(lines: list[str], format_: str, outcome: Tuning | None, findings: l
             if one.ratio
         ]
         lines += [f"{f.severity.value}: {f.summary} [{f.rule}]" for f in findings]
-        to.write("\n".join(lines) + "\n")
+        to.write("\n".join(lines) + "\n", prose=True)
     stale = any(line.startswith("stale") for line in lines)
     return ExitCode.FINDINGS if stale or any(f.severity.rank < 2 for f in findings) else ExitCode.OK

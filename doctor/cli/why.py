@@ -84,6 +84,7 @@ def _compare(
     from dataclasses import replace
 
     from doctor.cli.output import deliver
+    from doctor.cli.waiting import waiting
     from doctor.engine.registry import for_comparing
     from doctor.errors import ExitCode
     from doctor.knowledge import Knowledge
@@ -96,7 +97,8 @@ def _compare(
 
     marks = [key_mark(name, site) for name in names]
     more = for_comparing(live=all(map(is_live, names)))
-    good, bad = (report(name, site, more) for name in names)
+    with waiting("Reading both sides"):
+        good, bad = (report(name, site, more) for name in names)
     said = read(symptom, is_here=is_live(names[1]) and not is_box(names[1]))
     same_names = marks[0] is not None and marks[0] == marks[1]
     redactor = redactor_for(site=site)
@@ -105,8 +107,9 @@ def _compare(
     options = box_options(names, redactor.data) if all(map(is_box, names)) else ()
     found = ask(good, bad, Knowledge(), said, same_names=same_names, options=options)
     found = replace(found, keys_differ=None not in marks and marks[0] != marks[1])
-    as_json = json.dumps(text.as_data(found, names), indent=2) + "\n" if format_ == "json" else ""
-    deliver(without_names(as_json or text.render(found, names, verbose=verbose), site), output)
+    prose = format_ == "text"
+    as_json = "" if prose else json.dumps(text.as_data(found, names), indent=2) + "\n"
+    deliver(without_names(as_json or text.render(found, names, verbose=verbose), site), output, prose=prose)
     if not found.comparable:
         return ExitCode.UNJUDGED
     return ExitCode.FINDINGS if any(one.by for one in found.explained) else ExitCode.OK
@@ -138,7 +141,7 @@ def _prove(
         data = proof.as_data(names, redactor.data)
         deliver(json.dumps(data, indent=2) + "\n", output)
     else:
-        deliver(redacted(proof.text(names), site), output)
+        deliver(redacted(proof.text(names), site), output, prose=True)
     if proof.interrupted:
         return ExitCode.INTERRUPTED
     return ExitCode.FINDINGS if proof.minimal else ExitCode.UNJUDGED

@@ -99,7 +99,7 @@ _NVIDIA_WORDS = ("nvidia", "cuda", "nvml")
 
 
 def _in_texts(machine: Snapshot) -> set[str]:
-    """The vendor whose words stand in the error texts. AMD's decide: torch for ROCm says CUDA too."""
+    """The vendor whose words are in the error texts. AMD's decide: torch for ROCm says CUDA too."""
     text = " ".join(symptom.text.lower() for symptom in machine.symptoms)
     if any(word in text for word in _AMD_WORDS):
         return {"amd"}

@@ -104,7 +104,7 @@ def capped(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def once(findings: Sequence[Finding]) -> list[Finding]:
-    """Of the findings of a pasted text, in the order they have, the warnings of a cause that stands above become
+    """Of the findings of a pasted text, in the order they have, the warnings of a cause that is above become
     information: five variables of which one thing is suspected are one suspicion. Errors stand each for itself, and so
     does what the facts of a GPU show: five GPUs are five."""
     kept: list[Finding] = []

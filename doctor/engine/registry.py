@@ -71,12 +71,10 @@ class Check:
 
     @cached_property
     def needs(self) -> tuple[frozenset[str], ...]:
-        """The rule's alternatives."""
         return tuple(map(frozenset, self.rule.needs))
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """All that its alternatives name."""
         return frozenset().union(*self.needs)
 
     @lru_cache(maxsize=2048)  # noqa: B019 -- checks live as long as the process
@@ -118,7 +116,6 @@ class Probe:
 
 
 def check_of(module: Any) -> Check:
-    """The check that a rule's module defines."""
     remedies = tuple(getattr(module, "REMEDIES", ()))
     on_symptom, advice, decides = (getattr(module, name, None) for name in ("on_symptom", "advice", "decides"))
     return Check(module.RULE, module.check, on_symptom, remedies, advice, decides)

@@ -46,18 +46,18 @@ class Options:
     """Takes what the probes read, for a bundle."""
 
 
-_OF_A_PYTHON = ("python_env", "builds")
+def of_python(probes: Sequence[registry.Probe], python: str | None) -> Sequence[registry.Probe]:
+    """The probes, to read the packages of this interpreter."""
+    if python is None:
+        return probes
+    return [replace(p, run=partial(p.run, python=python)) if p.name in ("python_env", "builds") else p for p in probes]
 
 
 def examine(system: System, options: Options) -> Report:
     """Asks the machine everything, within `total_s` seconds, and judges the answers.
 
     What the judging needs is imported while the probes wait for the machine: their children start small."""
-    probes = registry.probes() if options.probes is None else options.probes
-    if options.python:
-        probes = [
-            replace(p, run=partial(p.run, python=options.python)) if p.name in _OF_A_PYTHON else p for p in probes
-        ]
+    probes = of_python(registry.probes() if options.probes is None else options.probes, options.python)
     if options.since:
         probes = [replace(p, run=partial(p.run, since=options.since)) if p.name == "kernel_log" else p for p in probes]
     gathered = gather(system, probes, options.total_s, options.record, _prepare)

@@ -34,7 +34,6 @@ _WORDS = {"ok": "✓", "problem": "✗", "partial": "!", "unknown": "?", "not-ap
 
 
 def layer_of(rule: Rule) -> Layer | None:
-    """The rule's own layer, else that of its tags."""
     if rule.layer is not None:
         return rule.layer
     if rule.id.startswith(("container-", "cdi-")):

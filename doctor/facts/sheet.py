@@ -1,6 +1,6 @@
 """How facts come in: probes and parsers fill sheets of dotted names, `assemble` makes one Snapshot of many sheets.
 
-A name is the path in the Snapshot. Members of a list carry their key in brackets, so that several sources speak of
+A name is the path in the Snapshot. Members of a list carry their key in brackets, so that several sources mention
 the same GPU: `gpus[0000:c1:00.0].memory_bytes`. Where no PCI address is known the key is `#` and the number that the
 tool shows (`gpus[#0].name`).
 
@@ -74,7 +74,6 @@ class FactSheet:
                 self.listener(entry)
 
     def get(self, name: str) -> Any:
-        """The value put under that name, or None."""
         entry = self._entries.get(name)
         return entry.value if entry else None
 

@@ -130,7 +130,7 @@ class Snapshot(Model):
             try:
                 return plain(self)
             except AttributeError:
-                pass  # a table of names and values stands on the way, None does, or there is no such fact
+                pass  # a table of names and values is on the way, None does, or there is no such fact
         here: Any = self
         for step, member in _steps(name):
             if here is None:
@@ -170,7 +170,6 @@ class Snapshot(Model):
         return "unknown"
 
     def symptom(self, *ids: str) -> Symptom | None:
-        """The first of those symptoms that was seen."""
         return next((s for s in self.symptoms if s.key in ids), None)
 
     def of_vendor(self, vendor: str) -> tuple[Gpu, ...]:

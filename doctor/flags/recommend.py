@@ -27,8 +27,6 @@ _EVERYWHERE = "amd-wsl2"
 
 
 class Line(NamedTuple):
-    """One variable to set."""
-
     name: str
     value: str
     why: str

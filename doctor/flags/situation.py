@@ -138,7 +138,6 @@ def _ray(s: Situation) -> bool | None:
 
 
 def _ranks(s: Situation) -> bool | None:
-    """Several processes of one job."""
     world = _number(s, "WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE")
     return world > 1 if world is not None else None
 

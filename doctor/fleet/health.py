@@ -44,7 +44,7 @@ def answer(
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
         return _said(contract, 1, f"doctor: {wrong[0].rule}: {wrong[0].summary}", more)
     if there is None or (gpus and report.status == "unknown"):
-        return _said(contract, 2 if contract == "npd" else 0, "doctor: GPUs could not be judged")
+        return _said(contract, 2 if contract == "npd" else 0, "doctor: GPUs could not be checked")
     return _said(contract, 0, f"doctor: ok, {plural(len(there), 'GPU')}")
 
 

@@ -58,6 +58,5 @@ def _parts(value: str) -> list[str]:
 
 
 def _least(value: str) -> float:
-    """The smallest number; infinite where none is."""
     found = [float(m[0]) for part in _parts(value) if (m := re.match(r"\d{1,6}", part))]
     return min(found, default=float("inf"))

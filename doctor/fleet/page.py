@@ -1,4 +1,4 @@
-"""A verdict -> one HTML page that stands alone: the line, a matrix picture of kinds and areas, tables of what differs.
+"""A verdict -> one self-contained HTML page: the line, a matrix picture of kinds and areas, tables of what differs.
 
 No script, no network; light and dark; names and values are text, escaped and without control characters.
 """

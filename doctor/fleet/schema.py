@@ -17,8 +17,6 @@ class _Closed(BaseModel):
 
 
 class Nodes(_Closed):
-    """Some nodes."""
-
     count: int = Field(ge=0)
     nodes: str = Field(description=NODES)
 
@@ -76,7 +74,7 @@ class Kind(_Closed):
     odd: list[Odd]
     divided: list[Divided]
     varies: list[str] = Field(description="Facts that differ on more than half of the nodes, and were not compared.")
-    unknown: dict[str, int] = Field(description="Fact: on how many nodes it is not known where others tell it.")
+    unknown: dict[str, int] = Field(description="Fact: on how many nodes it is unknown, although others have it.")
 
 
 class Drain(_Closed):

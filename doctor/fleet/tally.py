@@ -287,9 +287,7 @@ class Tally:
             self.silent.setdefault(node, why or "nothing came from it")
 
     def answered(self, node: str) -> int | None:
-        """Its place in `nodes`."""
         return self._places.get(node)
 
     def driver(self, node: int) -> str | None:
-        """Version of the loaded NVIDIA driver."""
         return self.facts(self.shape_of[node]).get("driver: nvidia_driver.version")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -49,8 +50,9 @@ def meaning_of(scope: str | None, action: str | None) -> str:
 
 
 def fit(line: str, then: str = "") -> list[str]:
-    """Lines of 80 columns, where there are spaces to break at; the ones after the first begin with `then`."""
-    return textwrap.wrap(line, _WIDTH, subsequent_indent=then, break_long_words=False, break_on_hyphens=False)
+    """Lines of at most 80 columns, where there are spaces to break at; those after the first begin with `then`."""
+    width = min(_WIDTH, shutil.get_terminal_size((_WIDTH, 24)).columns)
+    return textwrap.wrap(line, width, subsequent_indent=then, break_long_words=False, break_on_hyphens=False)
 
 
 def render(verdict: Verdict) -> str:

@@ -135,7 +135,7 @@ def _parts(verdict: Verdict) -> Iterator[str]:
     for number, text in (
         (len(verdict.with_errors()), "with errors"),
         (len(verdict.odd()), "unlike their kind"),
-        (len(verdict.unjudged()), "could not be judged"),
+        (len(verdict.unjudged()), "could not be checked"),
         (len(verdict.tally.silent), "gave no answer"),
     ):
         if number:

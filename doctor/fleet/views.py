@@ -90,7 +90,6 @@ def gpus_of_gres(gres: str) -> int | None:
 
 
 def of_scontrol(text: str) -> Iterator[NodeView]:
-    """One node a line."""
     for line in text.splitlines():
         fields = {m[1]: m[2].strip() for m in _FIELD.finditer(line[:20_000])}
         if not fields.get("NodeName"):

@@ -26,7 +26,6 @@ have no archive by date."""
 
 
 def sha256(path: Path) -> str:
-    """Of a file, in hexadecimal."""
     summed = hashlib.sha256()
     with path.open("rb") as held:
         while chunk := held.read(_CHUNK):

@@ -37,7 +37,7 @@ def _head(recipe: Recipe) -> Iterator[str]:
     yield f"# Build it with Docker 23 or newer: docker build -t {recipe.profile.image_name} ."
     if recipe.unlocked:
         yield "#"
-        yield "# !!! UNLOCKED, never built: this file does not say which bytes it stands for."
+        yield "# !!! UNLOCKED, never built: what it installs can change."
         yield from comment(f"!!! Not locked: {'; '.join(recipe.unlocked)}.")
         yield from comment(
             f"!!! `doctor image lock {recipe.name}` locks it; `doctor image build` needs --unlocked until then."

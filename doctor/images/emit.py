@@ -150,7 +150,6 @@ def wrote(recipe: Recipe, folder: Path, lock: bool = False) -> None:
 
 
 def stale(recipe: Recipe, folder: Path) -> set[str]:
-    """Files in the folder that are not emitted."""
     there = {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
     return there - set(emitted(recipe)) - set(_wheels(recipe)) - {lockfile.NAME}
 

@@ -84,7 +84,6 @@ def _questions(lock: Lock) -> list[object]:
 
 
 def changes(old: Lock | None, new: Lock) -> list[str]:
-    """What a new lock moves, a line for each."""
     lines = []
     before, after = old.base if old else None, new.base
     if (before and (before.digest, before.mirror)) != (after and (after.digest, after.mirror)):

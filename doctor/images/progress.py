@@ -46,8 +46,6 @@ Progress = Callable[["Step | None", int], None]
 
 
 class Steps:
-    """The steps of one build."""
-
     def __init__(self) -> None:
         self.rows: dict[str, Step] = {}
 

@@ -17,8 +17,6 @@ class HipblasltRelease(Entry):
 
 
 class RocblasRelease(Entry):
-    """The rocBLAS of a ROCm release."""
-
     rocm: str
     rocblas: str
     evidence: str
@@ -94,8 +92,6 @@ class SupportedTorch(Entry):
 
 
 class OsKernels(Entry):
-    """The kernels of a system that ROCm supports."""
-
     os: str
     version: str
     kernels: tuple[str, ...]

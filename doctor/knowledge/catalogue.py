@@ -113,7 +113,6 @@ class Knowledge(RangeTables):
         return entries.RocmRelease.model_validate(row) if row else None
 
     def rocm_releases(self) -> tuple[RocmRelease, ...]:
-        """All releases, the oldest first."""
         return _rocm_releases()
 
     def rocm_supports(self, rocm: str | None, gfx: str | None) -> bool | None:
@@ -169,7 +168,6 @@ class Knowledge(RangeTables):
         return any(version in row.made_for(package) for row in _companions())
 
     def torch_releases(self) -> tuple[TorchBuild, ...]:
-        """All releases, the oldest first."""
         names = sorted(table("torch_builds"), key=lambda v: Dotted(v).numbers)
         return tuple(filter(None, map(_torch_build, names)))
 

@@ -7,7 +7,6 @@ from doctor.knowledge.store import table
 
 
 def distributions() -> tuple[Distribution, ...]:
-    """Every row."""
     return tuple(Distribution.model_validate(row) for row in table("distributions").values())
 
 

@@ -35,8 +35,6 @@ class AmdPciId(Entry):
 
 
 class AmdGpu(Entry):
-    """One AMD product."""
-
     id: str
     names: tuple[str, ...]
     gfx: str
@@ -146,8 +144,6 @@ class NvidiaGpu(Entry):
 
 
 class ComputeCapability(Entry):
-    """What holds for all GPUs of one compute capability."""
-
     cc: str
     architecture: str
     open_module: OpenModule | None = None
@@ -232,8 +228,6 @@ class Xid(Entry):
 
 
 class SXid(Entry):
-    """An NVSwitch error code."""
-
     code: int
     name: str
     fatal: Literal["always", "potentially", "no"]
@@ -272,7 +266,7 @@ class Companions(Entry):
     torchaudio: tuple[str, ...] | None = None
 
     def made_for(self, package: str) -> tuple[str, ...]:
-        """Releases of a package that belong to this torch; () for one that the table does not speak of."""
+        """Releases of a package that belong to this torch; () for one that the table does not mention."""
         return {"torchvision": self.torchvision, "torchaudio": self.torchaudio}.get(package) or ()
 
     def serves_from(self, package: str) -> str | None:
@@ -280,8 +274,6 @@ class Companions(Entry):
 
 
 class SourceValue(BaseModel):
-    """What one source says."""
-
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     value: str

@@ -161,10 +161,8 @@ _BUILD = re.compile(r"(\d{1,3})\.(\d{1,3})\.(\d{1,3})-(\d{1,5})")
 
 @cache
 def faults() -> tuple[Fault, ...]:
-    """Every row, in the order of the files."""
     return tuple(Fault.model_validate(row) for row in rows_in(DATA))
 
 
 def rows_in(folder: Path) -> list[dict[str, Any]]:
-    """The faults of a folder's files."""
     return [row for path in sorted(folder.glob("*.toml")) for row in tomllib.loads(path.read_text("utf-8"))["fault"]]

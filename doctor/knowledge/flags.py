@@ -42,8 +42,6 @@ class Flag(Entry):
 
 
 class FlagName(Entry):
-    """In which tables a flag is described."""
-
     name: str
     tables: tuple[str, ...]
 

@@ -8,8 +8,6 @@ from doctor.knowledge.entries import Entry
 
 
 class NvidiaProduct(Entry):
-    """One NVIDIA product."""
-
     name: str
     architecture: str
     chip: str

@@ -65,7 +65,6 @@ class RangeTables:
         return (rows[0].minor, rows[-1].minor) if rows else None
 
     def compat_package(self, series: str) -> nvidia.CompatPackage | None:
-        """The forward-compatibility package of a CUDA minor."""
         return self._entry(nvidia.CompatPackage, "forward_compat_packages", f"cuda-compat-{series.replace('.', '-')}")
 
     def kmd_window(self, driver: str | None) -> amd.KmdWindow | None:
@@ -100,7 +99,6 @@ class RangeTables:
         return self._entry(entries.RocmRelease, "rocm_releases", newest) if newest else None
 
     def os_kernels(self) -> tuple[amd.OsKernels, ...]:
-        """The kernels of each system that ROCm supports."""
         return _all("rocm_os_kernels")
 
     def package_releases(self, package: str) -> tuple[frameworks.PackageRelease, ...]:
@@ -149,7 +147,7 @@ class RangeTables:
         return _all("amdgpu_drivers")
 
     def knows_arch(self, arch: str) -> bool:
-        """Whether any table speaks of a GPU architecture: `gfx942`, `sm_90`."""
+        """Whether any table mentions a GPU architecture: `gfx942`, `sm_90`."""
         bare = arch.split(":")[0].lower()
         if bare.startswith("gfx"):
             return any(row["gfx"] == bare for row in table("gfx_targets").values()) or any(

@@ -21,7 +21,6 @@ class Table(NamedTuple):
     title: str
 
     def entry_type(self) -> type[Entry]:
-        """The model of its entries; imports it."""
         module, _, name = self.model.partition(":")
         return cast("type[Entry]", getattr(import_module(f"doctor.knowledge.{module}"), name))
 

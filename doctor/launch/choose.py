@@ -151,7 +151,7 @@ def _instances(chosen: Chosen) -> Sequence[Chosen]:
 def _under_wsl(wanted: str, vendor: str | None) -> Choice:
     """Windows lists the GPUs; its one node in WSL leads to all of them."""
     if vendor not in ("amd", "nvidia"):
-        raise InputError("WSL does not tell whose GPU it is: say it with --vendor amd or --vendor nvidia")
+        raise InputError("WSL does not show the GPU's vendor: pass --vendor amd or --vendor nvidia")
     if wanted.lower() != "all":
         raise InputError("--gpus: WSL's /dev/dxg leads to all GPUs; one can't be chosen by it")
     return Choice("amd" if vendor == "amd" else "nvidia", (), True)

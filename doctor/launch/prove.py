@@ -123,7 +123,6 @@ class Proof:
 
     @property
     def verdict(self) -> str:
-        """One sentence."""
         if self.error:
             return f"Not started: {self.error}"
         if failed := next((row for row in self.rows if row.state == "failed"), None):

@@ -36,8 +36,6 @@ Kind = Literal[
 
 @dataclass(frozen=True)
 class Part:
-    """One thing that the container gets."""
-
     kind: Kind
     value: str
     reason: str
@@ -141,7 +139,6 @@ class Spec:
     """The device nodes of the chosen GPUs, however they are passed."""
 
     def of(self, *kinds: Kind) -> Iterator[Part]:
-        """The parts of those kinds, in order."""
         yield from (part for part in self.parts if part.kind in kinds)
 
     @property
@@ -150,7 +147,6 @@ class Spec:
         return max(1, len(self.gpus)) if self.vendor else 0
 
     def one(self, kind: Kind) -> str | None:
-        """The value of the one part of that kind."""
         return next((part.value for part in self.of(kind)), None)
 
     @property

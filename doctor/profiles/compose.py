@@ -29,7 +29,7 @@ _LISTS: dict[Loc, tuple[str, ...]] = {
     ("image", "apt"): ("name",),
 }
 """Lists of tables, and what tells their rows apart: a later row with the same key replaces the earlier one. Several
-capabilities or devices stand beside each other."""
+capabilities or devices are beside each other."""
 _BESIDE = ("cap", "device")
 
 
@@ -145,7 +145,7 @@ def compose(what: Path | Pair, bases: Sequence[Path], depth: int = 0) -> Compose
     _over_on(whole)
     own = {key: value for key, value in table.items() if not (depth and key in _left_out(what))}
     if "status" in own:
-        whole.table.pop("evidence", None)  # it stands behind the status of what is extended
+        whole.table.pop("evidence", None)  # it is behind the status of what is extended
     _over(whole, own, dict(_origins(own, path)))
     if depth and isinstance(table.get("on"), dict):  # of a file: what a pair's board adds is over it already
         whole.on += [(key, rows, path) for key, rows in table["on"].items()]
@@ -155,7 +155,7 @@ def compose(what: Path | Pair, bases: Sequence[Path], depth: int = 0) -> Compose
 
 
 def _left_out(part: Path | Pair) -> tuple[str, ...]:
-    """Keys that a part does not hand on: what a board and a stack are called, and whoever stands behind the two."""
+    """Keys that a part does not hand on: what a board and a stack are called, and whoever is behind the two."""
     if isinstance(part, Pair):
         return "name", "about", "status", "evidence"
     return "for", "formerly", "on", *(("about",) if f"{part.parent.name}/" in (BOARDS, STACKS) else ())
@@ -252,7 +252,7 @@ def _rows(old: list[Any], new: list[Any], loc: Loc, mine: dict[Loc, Any], theirs
 
 
 def _key(row: Any, fields: tuple[str, ...]) -> tuple[Any, ...] | None:
-    """What tells a row from the others; None for one that lacks its first field, which then stands alone."""
+    """What tells a row from the others; None for one that lacks its first field, which then is kept apart."""
     if not isinstance(row, dict) or row.get(fields[0]) is None:
         return None
     values = [str(row.get(f)) for f in fields]

@@ -35,7 +35,7 @@ class Evidence(Data):
 
 
 class Source(Evidence):
-    """Where a value comes from, as of when, and who stands behind it."""
+    """Where a value comes from, as of when, and who is behind it."""
 
     status: Status
 

@@ -99,7 +99,6 @@ def _unknown(loc: Loc) -> str:
 
 
 def _keys(loc: Loc) -> list[str]:
-    """The keys that a table may have."""
     model: Any = Profile
     for step in loc:
         if isinstance(step, str) and step in getattr(model, "model_fields", {}):
@@ -137,7 +136,7 @@ _STAND_IN: Mapping[str, Any] = {
     "severity": "info",
     "rule": "x",
 }
-"""Right values that stand in for wrong ones while the rest of a row is looked at."""
+"""Right values in place of wrong ones while the rest of a row is looked at."""
 
 
 def second_look(table: Mapping[str, Any], known: Sequence[Loc]) -> list[tuple[Loc, str]]:

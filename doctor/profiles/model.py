@@ -1,6 +1,6 @@
 """What a profile holds, as pydantic models: hardware, expectations, flags, needs of a container, image, baselines.
 
-Each value says where it comes from, as of when, and who stands behind it. The check judges the expectations, the image
+Each value says where it comes from, as of when, and who is behind it. The check judges the expectations, the image
 builder reads `image` and the flags that are a safe default, `doctor run` reads `need` and the flags of the workload,
 and `doctor bench` the baselines.
 """
@@ -103,7 +103,7 @@ class Profile(Data):
         return self if len(kept) == len(self.expect) else self.model_copy(update={"expect": kept})
 
     def covered(self, machine: Snapshot) -> frozenset[str]:
-        """Keys of the GPUs whose facts `gpus[*]` speaks of: those of the vendor that are not beside the point."""
+        """Keys of the GPUs whose facts `gpus[*]` mentions: those of the vendor that are not beside the point."""
         return frozenset(g.key for g in considered(machine) if self.hardware.vendor in (None, g.vendor))
 
     def answer(self, expectation: Expectation, machine: Snapshot) -> Answer:
@@ -140,7 +140,7 @@ class Profile(Data):
 
 def considered(machine: Snapshot) -> tuple[Gpu, ...]:
     """The GPUs that a profile is asked about: AMD's and NVIDIA's; without the one inside the CPU where a vendor's card
-    stands beside it."""
+    is beside it."""
     gpus = [g for g in machine.gpus or () if g.vendor in ("amd", "nvidia")]
     cards = {g.vendor for g in gpus if not g.integrated}
     return tuple(g for g in gpus if not (g.integrated and g.vendor in cards))

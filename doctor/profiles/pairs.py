@@ -1,6 +1,6 @@
 """Boards × stacks: the names that put a board's file and a stack's together, and what they were called before.
 
-`h100+cuda13.0+vllm` is boards/h100 and stacks/cuda13.0+vllm: the board is what stands before the first `+`. Which
+`h100+cuda13.0+vllm` is boards/h100 and stacks/cuda13.0+vllm: the board is what is before the first `+`. Which
 boards a stack is for, and who says so, are the `for` rows of its file.
 """
 
@@ -48,7 +48,7 @@ class Pair(NamedTuple):
 
 
 def pairs(base: Path | None = None) -> dict[str, Pair]:
-    """Name → pair. A stack's file that can't be read has none: see `faults`. `base` stands in for all folders."""
+    """Name → pair. A stack's file that can't be read has none: see `faults`. `base` replaces all folders."""
     boards, found = _parts(BOARDS, base), {}
     for stack, file in _parts(STACKS, base).items():
         for row in _rows(file, "for"):

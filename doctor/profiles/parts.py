@@ -1,5 +1,5 @@
 """What a profile is made of beside its expectations, as pydantic models: hardware, flags, needs of a container, image,
-baselines. Each value says where it comes from, as of when, and who stands behind it.
+baselines. Each value says where it comes from, as of when, and who is behind it.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Pip(Data):
     @model_validator(mode="after")
     def _from_one_place(self) -> Pip:
         if self.links and self.index is None:
-            raise ValueError("links = true speaks of `index`, which is missing")
+            raise ValueError("links = true needs `index`, which is missing")
         if self.version is None and (not self.links or self.name == "torch"):
             raise ValueError("version is missing; only packages of a page of links go without")
         return self
@@ -135,8 +135,6 @@ class Pip(Data):
 
 
 class Apt(Data):
-    """A package of the image's distribution."""
-
     name: Package
     version: Version | None = None
     why: Line

@@ -19,7 +19,6 @@ def folder() -> Path:
 
 
 def user_folder() -> Path | None:
-    """The user's own, where there is such a folder."""
     base = os.environ.get("XDG_CONFIG_HOME")
     try:
         above = Path(base) if base and Path(base).is_absolute() else Path.home() / ".config"
@@ -30,7 +29,7 @@ def user_folder() -> Path | None:
 
 
 def folders(base: Path | None = None) -> tuple[Path, ...]:
-    """Where profiles and their parts lie; what is in a later folder wins. `base` stands in for all."""
+    """Where profiles and their parts lie; what is in a later folder wins. `base` replaces all."""
     return (base,) if base else (folder(), *filter(None, [user_folder()]))
 
 

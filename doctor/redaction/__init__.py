@@ -1,4 +1,4 @@
-"""What is a secret, what is a name, and what stands in their place. Works on text and on plain data."""
+"""What is a secret, what is a name, and what is in their place. Works on text and on plain data."""
 
 from __future__ import annotations
 

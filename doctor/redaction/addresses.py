@@ -27,7 +27,7 @@ _FIRST_OF_NO_VERSION = 40
 
 
 def is_address(text: str, start: int, end: int) -> bool:
-    """Whether the four numbers there are an address of a machine. By what stands before and behind them; where that
+    """Whether the four numbers there are an address of a machine. By what is before and behind them; where that
     says nothing, private ranges and large first numbers are addresses."""
     parts = [int(p) for p in text[start:end].split(".")]
     if max(parts) > 255 or parts[0] in _RESERVED or ".".join(map(str, parts)) != text[start:end]:

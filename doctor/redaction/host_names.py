@@ -35,7 +35,6 @@ _PLAIN = Lazy(r"\d{1,3}(?:\.\d{1,3}){3}|[\d.]+")
 
 
 def replaced(text: str, named: Named) -> str:
-    """The text with stand-ins for its hosts."""
     if "://" in text or "%2F" in text:
         text = _URL.sub(lambda m: m[1] + m[2] + _of_url(m[3], named), text)
     if "." not in text:

@@ -1,4 +1,4 @@
-"""Secrets that were met once under a name, found again wherever they stand without it, as they are or encoded: in a
+"""Secrets that were met once under a name, found again wherever they are without it, as they are or encoded: in a
 log, in a command line, in base64 at any of its three alignments.
 """
 

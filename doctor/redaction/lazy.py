@@ -22,7 +22,6 @@ class Lazy:
 
     @property
     def made(self) -> re.Pattern[str]:
-        """The compiled pattern."""
         if self._made is None:
             self._made = re.compile(self.text, self._flags)
         return self._made

@@ -119,10 +119,8 @@ def holds(name: str, value: str, *, variable: bool = False) -> bool:
 
 
 def is_mixed(value: str) -> bool:
-    """Whether it has letters and digits."""
     return any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
 
 
 def is_path(value: str) -> bool:
-    """Whether a whole value names a file."""
     return bool(_PATH.fullmatch(value))

@@ -48,7 +48,6 @@ class Node(NamedTuple):
 
 
 def nodes(text: str) -> Iterator[Node]:
-    """Each of them, some more than once."""
     if '":' in text or '" :' in text:
         yield from _of_json(text)
     if "=" in text or ":" in text or "--" in text or "</" in text:
@@ -95,7 +94,7 @@ def _of_json(text: str) -> Iterator[Node]:
 
 
 def _of_lines(text: str) -> Iterator[Node]:
-    """By their indentation, as YAML has it; a section of INI stands above all that follow. Three in a row are a record."""
+    """By their indentation, as YAML has it; a section of INI is above all that follow. Three in a row are a record."""
     stack: list[tuple[int, str]] = []
     section = name = ""
     lines = text.replace("**", "").split("\n")

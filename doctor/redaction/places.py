@@ -1,4 +1,4 @@
-"""Secrets by the place where they stand: a value after a name, a flag's argument, a URL, a header, XML, netrc."""
+"""Secrets by the place where they are: a value after a name, a flag's argument, a URL, a header, XML, netrc."""
 
 # ruff: noqa: E501 -- patterns
 from __future__ import annotations
@@ -96,7 +96,6 @@ def assigned(text: str, tally: Tally) -> str:
 
 
 def lowered(text: str) -> str:
-    """In small letters, sign for sign."""
     low = text.lower()
     return low if len(low) == len(text) else "".join(c.lower() if c.isascii() else c for c in text)
 

@@ -17,7 +17,7 @@ OF_TENANTS = (
     "cloudfront.net",
     "mongodb.net",
 )
-"""Domains of clouds: what stands before them names a customer, they themselves nobody."""
+"""Domains of clouds: what is before them names a customer, they themselves nobody."""
 NOT_HERE = (
     "localhost",
     "localdomain",
@@ -50,7 +50,6 @@ SECOND_LEVELS = ("ac", "co", "gov", "edu", "res", "com", "org", "net", "or", "go
 
 @lru_cache(maxsize=4096)
 def is_public(host: str) -> bool:
-    """Whether a name is of a public host."""
     low = host.lower().strip(".")
     if low in NOT_HERE or low.endswith(tuple(f".{name}" for name in NOT_HERE)):
         return True

@@ -81,7 +81,6 @@ def random_parts(word: str, least: float = SURE, *, shortest: int = 16) -> Itera
 
 
 def is_random(word: str, least: float = SURE, *, shortest: int = 16) -> bool:
-    """Whether most of it is random."""
     return sum(end - start for start, end in random_parts(word, least, shortest=shortest)) * 2 > len(word)
 
 

@@ -14,7 +14,7 @@ from doctor.redaction.tally import Tally, masked
 
 
 class Shape(NamedTuple):
-    """A kind of secret. The pattern is tried only where one of `hints` stands in the text."""
+    """A kind of secret. The pattern is tried only where one of `hints` is in the text."""
 
     kind: str
     hints: tuple[str, ...]

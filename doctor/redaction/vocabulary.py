@@ -13,7 +13,6 @@ from importlib.resources import files
 
 @cache
 def listed(name: str) -> frozenset[str]:
-    """The words of a list that is shipped."""
     return frozenset(files("doctor.redaction").joinpath(f"data/{name}.txt").read_text("utf-8").split())
 
 

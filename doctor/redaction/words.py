@@ -1,4 +1,4 @@
-"""Names that are known, replaced wherever they stand: in any case, glued to digits and signs, in a URL's encoding, in
+"""Names that are known, replaced wherever they are: in any case, glued to digits and signs, in a URL's encoding, in
 base64.
 
 >>> words = Words()

@@ -1,4 +1,4 @@
-"""`doctor bench report`: one result file as an HTML page that stands alone: bars against baselines, then each number
+"""`doctor bench report`: one result file as an self-contained HTML page: bars against baselines, then each number
 with its interval, its peak, its method and the state of the GPU."""
 
 # ruff: noqa: E501 -- markup

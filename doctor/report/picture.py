@@ -1,6 +1,6 @@
 """Pictures of an HTML report, drawn as SVG in the page: how GPUs and NICs hang on NUMA nodes, and what was measured.
 
-Colour never stands alone: what is wrong has a sign too, and each picture has its words for those who don't see it.
+Colour is never alone: what is wrong has a sign too, and each picture has its words for those who don't see it.
 """
 
 # ruff: noqa: E501 -- markup

@@ -84,7 +84,7 @@ def _verdicts(report: Report, part: Part) -> Iterator[Verdict]:
 
 def _about(finding: Finding, part: Part) -> bool:
     """By its subject, or by the package that its words name; a subject that is no package, library or tool (a GPU, a
-    variable, a compiler) speaks of every part that the rule judges."""
+    variable, a compiler) mentions every part that the rule judges."""
     words = finding.subject.id.split() or [""]
     kind = finding.subject.kind
     if kind == "tool":
@@ -115,7 +115,6 @@ def text(report: Report) -> str:
 
 
 def rows(report: Report) -> list[dict[str, object]]:
-    """For programs."""
     return [
         {
             "part": each.part.name,

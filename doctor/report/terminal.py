@@ -71,7 +71,6 @@ class Look:
 
 
 def render(report: Report, look: Look | None = None, verbose: int = 0) -> str:
-    """The whole text, with a newline at its end."""
     look = look or Look()
     lines = list(_lines(report, look, verbose))
     if not look.unicode:
@@ -90,7 +89,7 @@ def _ascii(text: str) -> str:
         ("≥", ">="),
         ("–", "-"),
         ("—", "-"),
-        ("°", " "),
+        (" °", " "),
         ("✗", "x"),
         ("✓", "ok"),
     ):
@@ -137,7 +136,9 @@ def _lines(report: Report, look: Look, verbose: int) -> Iterator[Line]:
     yield "", ""
     yield from _closing(report, counted, look, width, verbose)
     if verbose:
-        yield from details.lines(report.snapshot, width, verbose)
+        for text, row_style in details.lines(report.snapshot, width, verbose):
+            indent = " " * (len(text) - len(text.lstrip()) + 2)
+            yield from [(text, row_style)] if look.plain else _block(text, "", indent, width, row_style)
 
 
 def _advice(finding: Finding) -> str:

@@ -42,12 +42,10 @@ def as_data(
 
 
 def render_json(data: Mapping[str, Any]) -> str:
-    """One line, with its newline."""
     return json.dumps(data, ensure_ascii=True, separators=(",", ":")) + "\n"
 
 
 def render(data: Mapping[str, Any]) -> str:
-    """Text for people, with a newline at its end."""
     return "".join(f"{line}\n" for line in _lines(data))
 
 
@@ -69,7 +67,7 @@ def _lines(data: Mapping[str, Any]) -> Iterator[str]:
         yield f"    {row['rule']} ({row['severity']}, by {row['basis']})"
     yield f"  {plural(len(data['near']), 'rule')} near"
     for row in data["near"][:SHOWN]:
-        lacks = ", ".join(clean(word) for word in row["lacks"]) or "nothing; other findings speak for it"
+        lacks = ", ".join(clean(word) for word in row["lacks"]) or "nothing; other findings point to it"
         yield f"    {row['rule']}: knows {', '.join(clean(word) for word in row['knows'])}; lacks {lacks}"
     if len(data["near"]) > SHOWN:
         yield f"    and {len(data['near']) - SHOWN} more"

@@ -50,7 +50,7 @@ def _headline(found: Solution) -> str:
     if found.status == "solved":
         return explain(found)
     asked, machine = ", ".join(found.asked), found.target.words()
-    return f"{asked}: nothing fits {machine}" if found.status == "impossible" else f"{asked}: cannot tell for {machine}"
+    return f"{asked}: nothing fits {machine}" if found.status == "impossible" else f"{asked}: not known for {machine}"
 
 
 def _ways_out(found: Solution) -> Iterator[str]:

@@ -273,7 +273,6 @@ _NEWEST_GLIBC = 43
 
 
 def _other_pythons(python: str | None) -> list[str]:
-    """The others, the nearest first."""
     here = _PYTHONS.index(python) if python in _PYTHONS else 3
     return sorted((p for p in _PYTHONS if p != python), key=lambda p: abs(_PYTHONS.index(p) - here))
 

@@ -23,7 +23,7 @@ INDEX_LIMIT = 64 << 20
 FILE_LIMIT = 64 << 20
 """Bytes of one content file beside the index."""
 INLINE_LIMIT = 2000
-"""Texts up to this many characters stand in the index, longer ones in a file."""
+"""Texts up to this many characters are in the index, longer ones in a file."""
 _STATES = frozenset(state.value for state in State)
 
 

@@ -90,6 +90,14 @@ class _Child:
             processes.kill_group(group)
 
 
+_tasks: list[_Task] = []
+
+
+def at_work() -> list[str]:
+    """The jobs that run now."""
+    return [task.job.name for task in _tasks if task.began is not None and task.state is None]
+
+
 def run_side_by_side(
     jobs: Sequence[Job], deadline_s: float, on_message: OnMessage, meanwhile: Callable[[], object] | None = None
 ) -> list[Outcome]:
@@ -97,6 +105,7 @@ def run_side_by_side(
     `on_message(name, data)` is called in this process for each message; `meanwhile` once, here, while the jobs run.
     On Ctrl-C, or when one of both raises, the children are killed and the exception goes on."""
     pool = _Pool([_Task(job) for job in jobs], on_message, deadline_s / (4 * max(1, len(jobs))))
+    _tasks[:] = pool.tasks
     try:
         ends = time.monotonic() + deadline_s
         pool.start(min(len(jobs), _at_first()))

@@ -96,7 +96,6 @@ def loads_code(name: str) -> bool:
 
 
 def scrubbed(environ: Mapping[str, str], folders: Sequence[str]) -> dict[str, str]:
-    """The environment that our commands get."""
     kept = {k: v for k, v in environ.items() if not loads_code(k)}
     return {**kept, "PATH": ":".join(folders), "LC_ALL": "C"}
 

@@ -341,7 +341,6 @@ def as_table(answer: Any) -> Mapping[str, Any]:
 
 
 def _message(error: Any) -> str:
-    """The engine's own last line."""
     text = error.explanation if isinstance(error.explanation, str) else str(error)
     return (text.strip().splitlines()[-1:] or ["no reason given"])[0][:300]
 

@@ -91,7 +91,6 @@ def collect(nvml: Any) -> dict[str, Any]:
 
 
 def gpu(nvml: Any, index: int) -> dict[str, Any]:
-    """One GPU by NVML's index."""
     ask = Asker(nvml)
     handle = ask("handle", "nvmlDeviceGetHandleByIndex", index)
     facts: dict[str, Any] = {"index": index}
@@ -283,7 +282,6 @@ def _nvlinks(ask: Asker, handle: Any) -> dict[str, Any]:
 
 
 def text(value: Any) -> str | None:
-    """NVML's text; bytes in older pynvml."""
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
     return value.rstrip("\0") or None if isinstance(value, str) else None

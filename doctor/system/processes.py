@@ -45,7 +45,6 @@ def kill_with_descendants(pid: int) -> None:
 
 
 def kill_descendants(pid: int) -> None:
-    """SIGKILL to what the process started, with their groups."""
     for victim in list(_descendants(pid, 4)):
         kill_group(victim)
         _quietly(os.kill, victim)

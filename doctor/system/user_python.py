@@ -75,7 +75,7 @@ def environment(environ: Mapping[str, str], added: Mapping[str, str], dropped: S
 
 def tunable(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Names of TunableOp's variables, none of which a child of ours gets. With ENABLED=1 alone torch tunes each product
-    that it meets, writes a file where it stands, and its own switch is dead (ATen/cuda/tunable/Tunable.cpp)."""
+    that it meets, writes a file where it is, and its own switch is dead (ATen/cuda/tunable/Tunable.cpp)."""
     return tuple(name for name in environ if name.startswith("PYTORCH_TUNABLEOP_"))
 
 

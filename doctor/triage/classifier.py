@@ -102,7 +102,6 @@ class Classifier:
         self.place = {key: n for n, key in enumerate(itertools.accumulate(steps))}
 
     def guess(self, text: str) -> Guess:
-        """Of a text."""
         return self.of_features(features(text.splitlines()))
 
     def of_features(self, found: Iterable[int]) -> Guess:
@@ -143,5 +142,4 @@ def _array(kind: str, raw: bytes, at: int, count: int) -> tuple[array[int], int]
 
 @cache
 def shared() -> Classifier:
-    """The one that all of a process use."""
     return Classifier(DATA.read_bytes())

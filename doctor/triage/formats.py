@@ -1,4 +1,4 @@
-r"""Which parser is offered which fragment: by words that stand in the text, or by the command it is the output of.
+r"""Which parser is offered which fragment: by words that are in the text, or by the command it is the output of.
 
 A parser of pasted text says so itself, with a literal of its module:
 
@@ -27,7 +27,7 @@ _FOLDER = Path(parsers.__file__).parent
 class Format(NamedTuple):
     """One form of text that a parser reads.
 
-    `words`: one of them stands in the fragment (lower case). `commands`: one of them stands in its command.
+    `words`: one of them is in the fragment (lower case). `commands`: one of them is in its command.
     `call` is the function of the parser's module.
     """
 
@@ -80,5 +80,4 @@ def rank(form: Format) -> int:
 
 
 def named(parser: str, call: str = "read") -> Format:
-    """The format of that parser and function of its module."""
     return next(form for form in formats() if (form.parser, form.call) == (parser, call))

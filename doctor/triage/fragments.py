@@ -48,7 +48,7 @@ _SECTION = re.compile(
 )
 """How nvidia-bug-report.log names the file or command that a section shows, and rocm_techsupport.sh the section."""
 _SCRIPT = ("#!/", "#SBATCH", "#PBS ", "#BSUB ", "#$ -")
-"""Lines that only a script has: what stands behind a `# ` there is a comment."""
+"""Lines that only a script has: what is behind a `# ` there is a comment."""
 _SECTION_STARTS = frozenset(("***", "/us", "/bi", "/sb", "==="))
 
 
@@ -96,7 +96,7 @@ def fragments(lines: Iterable[tuple[int, str]]) -> Iterator[Fragment]:
 
 
 class _Cutter:
-    """Where the reading of one text stands."""
+    """Where the reading of one text is."""
 
     def __init__(self) -> None:
         self.fence = ""

@@ -36,7 +36,7 @@ _WIDTH = 66
 
 
 def unwrapped(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """The lines, and behind each that looks wrapped the same with its next one: an error text may stand on two.
+    """The lines, and behind each that looks wrapped the same with its next one: an error text may be on two.
 
     >>> wrapped = [(1, "RuntimeError: The NVIDIA driver on your system is too old (found"), (2, "version 11040).")]
     >>> [(number, line[-14:]) for number, line in unwrapped(wrapped)]

@@ -1,5 +1,5 @@
-"""Which of many literals stand in a text, without looking for each: only those are looked for whose first four bytes
-stand there.
+"""Which of many literals are in a text, without looking for each: only those are looked for whose first four bytes
+are there.
 
 >>> sorted(Literals({"out of memory": 1, "xid": 2, "segfault": 3}).within("CUDA: out of memory"))
 [1]
@@ -15,8 +15,6 @@ T = TypeVar("T")
 
 
 class Literals(Generic[T]):
-    """What each literal stands for, by literal."""
-
     def __init__(self, meaning: Mapping[str, T]) -> None:
         self.short = [(literal, of) for literal, of in meaning.items() if len(literal.encode()) < _GRAM]
         self.by_start: dict[int, list[tuple[str, T]]] = {}

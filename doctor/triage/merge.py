@@ -1,4 +1,4 @@
-"""Sheets of several fragments -> sheets that speak of the same GPU by one key.
+"""Sheets of several fragments -> sheets that mention the same GPU by one key.
 
 One tool numbers GPUs, another names their PCI address, a third lists a name. Two mentions are one GPU where address,
 identity or number and vendor say so and neither architecture nor name contradicts. A bare mention joins a GPU
@@ -124,7 +124,6 @@ def one_log(sheets: Sequence[FactSheet]) -> list[FactSheet]:
 
 
 def without(sheet: FactSheet, name: str) -> FactSheet:
-    """The sheet but for that fact."""
     if sheet.get(name) is None:
         return sheet
     rest = FactSheet()
@@ -221,7 +220,6 @@ def _renamed(sheet: FactSheet, names: dict[str, str]) -> FactSheet:
 
 
 def put(sheet: FactSheet, entry: Entry) -> None:
-    """Put an entry of another sheet."""
     if entry.state.value == "value":
         sheet.put(entry.name, entry.value, entry.source, entry.detail)
     elif entry.state.value == "absent":

@@ -76,7 +76,6 @@ class Layers:
         return len(self._differing)
 
     def variables(self) -> list[str]:
-        """Names that either image sets."""
         return list(dict.fromkeys(self._variables))
 
     def made_by(self, number: int) -> tuple[str | None, str | None]:

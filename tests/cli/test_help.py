@@ -16,8 +16,9 @@ import pytest
 import typer
 
 from doctor.cli.choices import choices
-from doctor.cli.help_texts import EXAMPLES, complete
+from doctor.cli.help_texts import EXAMPLES, SECTIONS, complete
 from doctor.cli.main import build, run
+from doctor.cli.output import print_prose
 from doctor.engine.registry import checks
 from doctor.launch import formats
 from doctor.launch.asked import WISHES
@@ -69,7 +70,9 @@ def test_help_shows_all_that_an_option_takes() -> None:
     ("words", "offered"),
     [
         ("check --format js", "json jsonl"),
+        ("check --format = js", "json jsonl"),
         ("check --format json --str", "--strict"),
+        ("bench --profile rtx4090+cuda13.2", "rtx4090+cuda13.2"),
         ("explain torch-sees", "torch-sees-no-gpu"),
         ("profiles show rtx4090+cuda13.2", "rtx4090+cuda13.2"),
     ],
@@ -83,10 +86,24 @@ def test_completion_offers_values(words: str, offered: str, capsys: pytest.Captu
     assert done.stdout.strip() == offered
 
 
-def test_examples_are_for_commands_that_exist() -> None:
+def test_help_and_prose_fit_forty_columns(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    for name in typer.main.get_group(build()).commands:
+        run([name, "--help"])
+    run(["rules"])
+    print_prose("to copy:\n  $ python -m pip install torch --index-url https://example.org\n")
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if len(line) > 40] == [
+        "  $ python -m pip install torch --index-url https://example.org"
+    ]
+
+
+def test_examples_and_headings_are_of_commands_that_exist() -> None:
     group = typer.main.get_group(build())
     complete(group)
     assert set(EXAMPLES) <= set(group.commands)
+    assert sorted(name for names in SECTIONS.values() for name in names) == sorted(group.commands)
 
 
 @pytest.mark.parametrize(("words", "suggestion"), [(["chek"], "check"), (["check", "--fromat=text"], "--format")])

@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from doctor.bench.runner import Runner
-from doctor.cli import measured
+from doctor.cli import waiting
 from doctor.cli.site_options import Destination
 from doctor.cli.tuning import tune
 from doctor.errors import InputError
@@ -100,7 +101,19 @@ def test_the_line_of_progress_fits_the_terminal(columns: str, longest: int, monk
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("COLUMNS", columns)
-    measured.say("x" * 200)
+    waiting.say("x" * 200)
     assert 1 <= screen.getvalue().count("x") <= longest
-    measured.hush()
+    waiting.hush()
     assert screen.getvalue().endswith("\r\x1b[K")
+
+
+@pytest.mark.parametrize(("screen", "shown"), [(Terminal(), True), (io.StringIO(), False)])
+def test_what_takes_long_says_so_on_a_terminal_and_takes_it_away(
+    screen: io.StringIO, shown: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(waiting, "_QUIET_S", 0.01)
+    with waiting.waiting("Reading this machine"):
+        time.sleep(0.05)
+    assert ("Reading this machine, 0 s" in screen.getvalue()) is shown
+    assert screen.getvalue().endswith("\r\x1b[K") is shown

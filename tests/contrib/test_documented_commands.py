@@ -1,4 +1,4 @@
-"""README and docs show only command lines that doctor accepts; none of them is run."""
+"""README and docs show only command lines that doctor accepts, and that end as they should where they are run."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from doctor import parsers
 from doctor.engine.registry import checks
 from tests.cli.parsing import parse, program, unknown_options, words_of
 from tests.each import each
+from tests.started import started
 
 REPO = Path(__file__).resolve().parents[2]
 PAGES = [REPO / "README.md", *sorted((REPO / "docs").glob("*.md"))]
@@ -77,3 +78,41 @@ def test_the_parsers_that_the_page_of_formats_names_exist() -> None:
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
     assert len(named) > 40
     assert named - {*parsers.names()} == set()
+
+
+_RUN_ELSEWHERE = ("image build", "image lock", "image fetch", "image verify", "fleet watch")
+"""Tests with an engine or an index of their own, and of what never ends, are in tests/images and tests/fleet."""
+_A_FILE = re.compile(r"[\w.-]+\.(?:md|txt|sbatch|sh|ya?ml|service|py|key|csv|ini)|\.env|Dockerfile|key")
+
+
+@pytest.mark.engine
+def test_each_command_line_ends_with_an_answer_or_one_line_on_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    report = started("check --format json").stdout.decode()
+    bundle = (REPO / "tests/captures/bundle-1.tar.gz").read_bytes()
+    lines = sorted({line for page in PAGES for line in shown(page.read_text("utf-8"))})
+    wrong = []
+    for words in map(words_of, lines):
+        if " ".join(words[:2]) in _RUN_ELSEWHERE:
+            continue
+        for word in words:  # what the page takes for granted
+            if word.endswith((".tar.gz", ".tar.zst", ".bundle")) and "-o" not in words:
+                (tmp_path / word).write_bytes(bundle)
+            elif word.endswith(".json") and "knowledge" not in words:
+                (tmp_path / word).write_text(report)
+            elif _A_FILE.fullmatch(word):
+                (tmp_path / word).write_text(
+                    "FROM rocm/pytorch:latest\n" if word == "Dockerfile" else "#!/bin/sh\n" * 9
+                )
+            elif word.endswith("/"):
+                (tmp_path / word).mkdir(exist_ok=True)
+                (tmp_path / word / "node1.json").write_text(report)
+        done = started(shlex.join(words))
+        message = done.stderr.decode()
+        refused = done.returncode == 2 and re.fullmatch(r"doctor: .+\n", message)
+        if done.returncode not in (0, 1, 4) and not refused:
+            wrong.append(f"{shlex.join(words)}: {done.returncode} {message[-300:]}")
+    assert not wrong, "\n".join(wrong)

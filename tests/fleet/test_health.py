@@ -63,7 +63,7 @@ def test_fewer_gpus_than_asked_for_are_an_error_and_unknown_ones_are_none(contra
     assert answer(report(gpus=7), contract, gpus=8).line == "doctor: 7 of 8 GPUs found"
     assert answer(report(gpus=0), contract, gpus=8).code == 1
     unknown = answer(report(gpus=None), contract, gpus=8)
-    assert (unknown.code, unknown.line) == (2 if contract == "npd" else 0, "doctor: GPUs could not be judged")
+    assert (unknown.code, unknown.line) == (2 if contract == "npd" else 0, "doctor: GPUs could not be checked")
 
 
 @pytest.mark.parametrize("contract", CONTRACTS)

@@ -218,7 +218,7 @@ def test_wsl() -> None:
     desktop = replace(DOCKER, desktop=True)
     assert passed(run(wsl(), desktop, vendor="nvidia")) == ["all"]
     assert not [row for row in said(run(wsl(), desktop, vendor="nvidia")) if row[1]]
-    with pytest.raises(InputError, match="say it with --vendor"):
+    with pytest.raises(InputError, match="pass --vendor"):
         choose(wsl(), "all")
     with pytest.raises(InputError, match="leads to all GPUs"):
         choose(wsl(), "0", "amd")

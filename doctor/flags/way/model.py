@@ -94,7 +94,6 @@ class Sees:
         return Sees(self.base, dict(self.held))
 
     def or_(self, other: Sees) -> Sees:
-        """One of the two."""
         names = self.held.keys() | other.held.keys()
         return Sees(joined(self.base, other.base), {name: joined(self.of(name), other.of(name)) for name in names})
 

@@ -66,7 +66,6 @@ def _requested(service: Node) -> list[Node]:
 
 
 def _given(service: Node) -> bool:
-    """Whether it is started with a GPU."""
     named = any(d.startswith(NODES) or "/gpu=" in d for d in _words(service.at("devices")))
     gpus = service.at("gpus")
     asked = bool(gpus.text or gpus.items or _requested(service))

@@ -264,7 +264,7 @@ def _not_built(line: int, found: Install, tag: str, stage: Stage) -> Iterator[Fa
     for name in sorted(_TORCH & set(exact)):
         made = companions.made_for(name) if companions else ()
         if made and exact[name] not in made and not (companions and companions.serves_from(name)):
-            text = f"{name} {exact[name]} is not for torch {version}, which goes with {name} {made[0]}"
+            text = f"{name} {exact[name]} is not for torch {version}, which needs {name} {made[0]}"
             yield Fault(line, "image-torch-not-held", "error", text, f"{name}=={made[0]}")
     there = _HELD_TORCH.search(stage.base)
     if there and version not in ("", there[1] or there[2]) and not found.names & (_TORCH - {"torch"}):

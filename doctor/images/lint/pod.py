@@ -38,7 +38,7 @@ def _amounts(name: str, container: Node, limits: Mapping[str, Node], requests: M
     for resource, node in requests.items():
         limit = limits.get(resource)
         if limit is None:
-            text = f"{name}: {resource} stands in requests alone, and the API server refuses the pod"
+            text = f"{name}: {resource} is set in requests only, and the API server refuses the pod"
             yield Fault(node.line, "image-gpu-request-wrong", "error", text, "put it under limits")
         elif limit.text != node.text:
             text = f"{name}: {resource} differs between requests and limits, and the API server refuses the pod"

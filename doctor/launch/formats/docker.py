@@ -60,13 +60,11 @@ def as_run(spec: Spec, *, terminal: bool, podman: bool) -> list[Flag]:
 
 
 def argv(base: Sequence[str], spec: Spec, *, terminal: bool, podman: bool = False) -> list[str]:
-    """What is executed."""
     options = as_run(spec, terminal=terminal, podman=podman)
     return [*base, "run", *(word for flag in options for word in flag.words), spec.image, *spec.command]
 
 
 def flags(spec: Spec, *, podman: bool = False) -> Iterator[Flag]:
-    """Of every part, in order."""
     for part in spec.parts:
         yield from (Flag(words, part.reason) for words in _words(part, podman))
 

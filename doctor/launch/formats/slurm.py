@@ -43,7 +43,7 @@ def emit(spec: Spec) -> Emitted:
         raise InputError("--emit slurm: an empty --entrypoint needs a command after --")
     rows = ["#!/bin/bash", f"#SBATCH --job-name={spec.name}", "#SBATCH --nodes=1", "#SBATCH --ntasks-per-node=1"]
     lines = [
-        Line("--job-name", "the image's name, so that the queue tells what runs"),
+        Line("--job-name", "the image's name, so that the queue shows what runs"),
         Line("--nodes=1", "GPUs of one node were asked for; for two: sbatch --nodes=2 FILE"),
         Line("--ntasks-per-node=1", "the command starts its own processes: once on each node"),
     ]

@@ -137,7 +137,7 @@ class _Reader:
             self.sheet.put(f"{at}.index.smi", int(cells[0]), where)
 
     def key(self, number: int) -> str:
-        """A topology that stands before lists the GPUs in the order of their numbers."""
+        """A topology that is before lists the GPUs in the order of their numbers."""
         return self.order[number] if number < len(self.order) else f"#{number}"
 
     def close(self) -> None:

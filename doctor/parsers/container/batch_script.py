@@ -89,7 +89,7 @@ def read(text: str, source: str = "text") -> FactSheet:
 
 
 def _limits(text: str, source: str) -> tuple[str, bool] | None:
-    """Where a pod's limits stand on a line, and whether a GPU is among them, or in any other part of a pod."""
+    """Where a pod's limits are on a line, and whether a GPU is among them, or in any other part of a pod."""
     for where, line in source_lines(text, source):
         if found := _POD_LINE.match(line[:300]):
             return where, "gpu" in found["rest"].lower() or _POD_GPU.search(found["rest"]) is not None

@@ -29,7 +29,6 @@ def read(text: str, source: str = "text") -> FactSheet:
 
 
 def facts(table: Mapping[str, Any], source: str) -> FactSheet:
-    """Of one container's table."""
     sheet = FactSheet()
     config, host = _dict(table.get("Config")), _dict(table.get("HostConfig"))
     words = ["-d", *(clean(word, 400) for word in _words(host, config))][:_ARGS_LIMIT]
@@ -109,7 +108,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def read_pasted(text: str, source: str = "text") -> FactSheet:
-    """As `read`, with the line of the text that each fact stands on."""
+    """As `read`, with the line of the text that each fact is on."""
     begin = re.search(r"^[ \t]{0,20}[\[{]", text, re.MULTILINE)
     start = begin.start() if begin else 0
     placed = FactSheet()

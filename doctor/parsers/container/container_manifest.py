@@ -58,9 +58,9 @@ _FLOW_LIMIT = re.compile(r"\b((?:nvidia|amd)\.com/[\w.-]{1,40})[\"']?:\s{0,4}[\"
 _MARKS = frozenset(
     (*_LISTS, "shm_size", "runtime", "gpus", "deploy", "services", "runtimeClassName", "resources", "containers")
 )
-"""One of these must stand in the text: a lone `image:` or `user:` is no manifest."""
+"""One of these must be in the text: a lone `image:` or `user:` is no manifest."""
 _MAPPINGS = frozenset(("deploy", "services", "resources", "containers"))
-"""What these hold stands on lines of its own: with a word beside it, it is another tool's setting or a sentence."""
+"""What these hold is on lines of its own: with a word beside it, it is another tool's setting or a sentence."""
 _OTHER_TOOLS = frozenset(("gpu", "accelerator", "accelerators"))
 """Beneath `resources:` in files of dstack, SkyPilot and the like, which give a container its GPUs by themselves."""
 _SHARING = frozenset(("mps", "timeSlicing", "renameByDefault", "failRequestsGreaterThanOne"))

@@ -43,7 +43,7 @@ _EXEC = re.compile(
     r"\s{0,8}(?:[$#>❯➜] ?|\S{1,80}[$#] )?(?:sudo )?"
     r"(?:(docker|podman|nerdctl|kubectl|oc|lxc|incus)(?: compose)? exec|pct enter) "
 )
-"""What stands at a prompt or alone on its line: the output after it is from inside the container."""
+"""What is at a prompt or alone on its line: the output after it is from inside the container."""
 _ENGINES = {
     "docker": "docker",
     "podman": "podman",

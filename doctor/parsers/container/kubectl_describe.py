@@ -29,7 +29,7 @@ _MARKS = re.compile(r"^\s{0,8}(?:System Info:|Kubelet Version:|Container ID:|Nod
 
 
 def read(text: str, source: str = "text") -> FactSheet:
-    """Raises ParserError where no field of kubectl's stands in the text."""
+    """Raises ParserError where no field of kubectl's is in the text."""
     mark = _MARKS.search(text)
     if not mark:
         raise ParserError("no output of kubectl describe")

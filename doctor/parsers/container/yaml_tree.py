@@ -23,7 +23,7 @@ class Node(NamedTuple):
     items: list[Node]
 
     def at(self, *path: str) -> Node:
-        """What stands under these keys; a node without content where there is none."""
+        """What is under these keys; a node without content where there is none."""
         node = self
         for key in path:
             node = node.fields.get(key, NOTHING)
@@ -76,7 +76,7 @@ class _Reader:
 
 
 def pods(root: Node) -> Iterator[Node]:
-    """What holds `containers`, wherever it stands in a manifest."""
+    """What holds `containers`, wherever it is in a manifest."""
     seen: set[int] = set()
     waiting = [root]
     while waiting:

@@ -69,5 +69,4 @@ def _text(raw: bytes) -> str:
 
 
 def read(content: bytes) -> tuple[Member, ...]:
-    """Of a whole file in memory."""
     return tuple(members(Held(content)))

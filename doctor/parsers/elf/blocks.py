@@ -25,8 +25,6 @@ class Blocks(Protocol):
 
 
 class Held:
-    """Bytes in memory."""
-
     def __init__(self, content: bytes) -> None:
         self._content, self.size = content, len(content)
 

@@ -127,5 +127,4 @@ def _sections(
 
 
 def read(content: bytes) -> Elf:
-    """Of a whole file in memory."""
     return head(Held(content))

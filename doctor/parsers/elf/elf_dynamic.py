@@ -39,7 +39,7 @@ class Versions(NamedTuple):
 
 
 class Dynamic(NamedTuple):
-    """`rpath` and `runpath` as they stand in the file, `$ORIGIN` included; None where there is none. `tables` are file
+    """`rpath` and `runpath` as they are in the file, `$ORIGIN` included; None where there is none. `tables` are file
     offsets by dynamic tag, for elf_symbols."""
 
     needed: tuple[str, ...]
@@ -162,6 +162,5 @@ def build_id(blocks: Blocks, elf: Elf) -> str | None:
 
 
 def read(content: bytes) -> Dynamic | None:
-    """Of a whole file in memory."""
     held = Held(content)
     return dynamic(held, head(held))

@@ -123,6 +123,5 @@ def _printable(raw: bytes) -> str | None:
 
 
 def read(content: bytes) -> tuple[FatBinary, ...]:
-    """The fat binaries of one section's bytes."""
     held = Held(content)
     return tuple(fat_binaries(Window(held, 0, held.size), 0, held.size))

@@ -145,5 +145,4 @@ def _together(found: Iterator[_Found]) -> GpuCode:
 
 
 def read(content: bytes) -> GpuCode:
-    """Of a whole file in memory."""
     return code(Held(content))

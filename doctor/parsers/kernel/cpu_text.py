@@ -28,7 +28,7 @@ _MARKS = re.compile(
 
 
 def read(text: str, source: str = "text") -> FactSheet:
-    """Raises ParserError where neither a line of lscpu's nor one of /proc/cpuinfo's own stands in the text."""
+    """Raises ParserError where neither a line of lscpu's nor one of /proc/cpuinfo's own is in the text."""
     if not _MARKS.search(text):
         raise ParserError("neither lscpu nor /proc/cpuinfo")
     sheet = FactSheet()

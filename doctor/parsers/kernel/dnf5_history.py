@@ -54,7 +54,7 @@ def changes(content: bytes, since_epoch_s: float = 0.0) -> list[Changed]:
 
 
 def _plain(content: bytes) -> bytes:
-    """A database of write-ahead journalling asks for files beside it; a copy is read as it stands."""
+    """A database of write-ahead journalling asks for files beside it; a copy is read as it is."""
     return content[:18] + b"\x01\x01" + content[20:]
 
 
@@ -84,7 +84,7 @@ def _bounded(database: sqlite3.Connection) -> sqlite3.Connection:
 
 
 def _paired(rows: list[tuple[object, ...]]) -> Iterator[Changed]:
-    """What replaces a package stands beside what it replaces, in one transaction."""
+    """What replaces a package is beside what it replaces, in one transaction."""
     before = {(row[6], row[1]): _version(row) for row in rows if row[5] == 6}
     for row in rows:
         when, name, action = row[0], clean(str(row[1]), 100), _ACTIONS.get(row[5] if isinstance(row[5], int) else 0)

@@ -16,8 +16,6 @@ _MEMBERS = 1000
 
 
 class Group(NamedTuple):
-    """One line of etc/group."""
-
     name: str
     gid: int
     members: tuple[str, ...]

@@ -15,8 +15,6 @@ _LINES = 20_000
 
 
 class User(NamedTuple):
-    """A name and its primary group."""
-
     name: str
     gid: int
 

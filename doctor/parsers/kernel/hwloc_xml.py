@@ -76,7 +76,7 @@ def _os_device(sheet: FactSheet, found: list[Element], element: Element, gpus: d
 
 
 def _info(sheet: FactSheet, found: list[Element], element: Element, gpus: dict[int, str], source: str) -> None:
-    """What stands within an object of the machine, of a package or of a device."""
+    """What is within an object of the machine, of a package or of a device."""
     name, value = element.attributes.get("name", ""), element.attributes.get("value", "")
     where = f"{source}:{element.line}"
     if not value or element.parent < 0:

@@ -43,5 +43,4 @@ def table(value: Any) -> dict[str, Any]:
 
 
 def rows(value: Any, most: int = 1024) -> list[dict[str, Any]]:
-    """The objects of a list."""
     return [row for row in value[:most] if isinstance(row, dict)] if isinstance(value, list) else []

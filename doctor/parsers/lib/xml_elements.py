@@ -1,6 +1,6 @@
 """An XML document in a pasted text -> its elements in order, each with the line it stood on.
 
-No tree is built, entities and document types are refused, and a document that was cut gives what stands before the cut.
+No tree is built, entities and document types are refused, and a document that was cut gives what is before the cut.
 
 >>> [(e.tag, e.line, e.parent) for e in elements('x\\n<a b="1">\\n<c/></a>', "a")]
 [('a', 2, -1), ('c', 3, 0)]

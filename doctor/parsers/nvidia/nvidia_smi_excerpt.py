@@ -60,7 +60,7 @@ _NO_MIG = re.compile(r"MIG [Dd]evices {0,60}: {1,3}None\b")
 
 
 def read(text: str, source: str = "text") -> FactSheet:
-    """Raises ParserError without a GPU's values, or where whole blocks of GPUs stand in the text."""
+    """Raises ParserError without a GPU's values, or where whole blocks of GPUs are in the text."""
     if _WHOLE.search(text):
         raise ParserError("whole blocks of nvidia-smi -q")
     fields = _fields(text)

@@ -56,7 +56,7 @@ _KNOWN_LABELS = frozenset(
 
 
 def read(text: str, source: str = "text") -> FactSheet:
-    """Raises ParserError where none of collect_env's labels stands in the text, nor a row of its packages."""
+    """Raises ParserError where none of collect_env's labels is in the text, nor a row of its packages."""
     reader = _Reader()
     for where, line in source_lines(text, source):
         reader.take(where, line)

@@ -58,7 +58,7 @@ _PACKAGES = {name: name for name in ("transformers", "accelerate", "safetensors"
 
 
 def read(text: str, source: str = "text") -> FactSheet:
-    """Raises ParserError where none of the four tools' own lines stands in the text."""
+    """Raises ParserError where none of the four tools' own lines is in the text."""
     if not _MARKS.search(text):
         raise ParserError("no report of transformers, accelerate, deepspeed or xformers")
     reader = _Reader()

@@ -20,7 +20,6 @@ _RUNS = re.compile(r"[-_.]+")
 
 
 def normal(name: str) -> str:
-    """A package's name as PyPI normalises it."""
     return _RUNS.sub("-", name).lower()[:100]
 
 

@@ -103,7 +103,7 @@ def read(text: str, source: str = "text") -> FactSheet:
 
 
 def _list_in(line: str) -> re.Match[str] | None:
-    """The longest run of architectures: one that stands alone before it is the GPU's."""
+    """The longest run of architectures: one that is alone before it is the GPU's."""
     return max(_RUN.finditer(line), key=lambda run: len(_NAME.findall(run[0])), default=None)
 
 

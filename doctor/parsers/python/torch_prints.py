@@ -110,7 +110,7 @@ def _of_the_right_environment(rows: _Rows) -> _Rows:
 
 
 def _answered(rows: _Rows, where: str, line: str, asked: list[str]) -> bool:
-    """Whether the answer stands on the line of the question."""
+    """Whether the answer is on the line of the question."""
     if len(asked) != 1:
         return False
     found = _REMARK.search(line) or _ARROW.search(line)

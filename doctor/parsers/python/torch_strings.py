@@ -1,6 +1,6 @@
 """Bytes of libtorch_python's read-only data -> the architectures that torch.cuda.get_arch_list() prints.
 
-The build's list stands there as one text: `sm_75 sm_80 sm_86 sm_90 sm_100 sm_120`, or `gfx90a gfx942` of a ROCm build.
+The build's list is there as one text: `sm_75 sm_80 sm_86 sm_90 sm_100 sm_120`, or `gfx90a gfx942` of a ROCm build.
 
 >>> read(b"x\\0sm_80 sm_90a compute_90\\0y")
 ('sm_80', 'sm_90a', 'compute_90')
@@ -24,7 +24,7 @@ _MOST_HITS = 20_000
 
 
 def find(content: bytes) -> tuple[str, ...] | None:
-    """The longest list in a piece of data. What stands before it may have no NUL at its end; a single name counts
+    """The longest list in a piece of data. What is before it may have no NUL at its end; a single name counts
     only behind one."""
     best: tuple[str, ...] = ()
     hits = 0

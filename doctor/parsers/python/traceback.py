@@ -20,12 +20,12 @@ _SITE, _QUOTED = (
     )
     for start, but in (("", r"\s"), ('File "', ""))
 )
-"""A path that stands in a line, and one that Python quotes, which may hold blanks."""
+"""A path that is in a line, and one that Python quotes, which may hold blanks."""
 _CPYTHON = re.compile(r"\.cpython-(\d)(\d{1,2})-(x86_64|aarch64|ppc64le)-linux-gnu")
 
 
 def read(text: str, source: str = "text") -> FactSheet:
-    """Raises ParserError where no path of a Python installation stands in the text."""
+    """Raises ParserError where no path of a Python installation is in the text."""
     sheet = FactSheet()
     for where, line in source_lines(text, source):
         if "-packages/" in line and (found := _QUOTED.search(line) or _SITE.search(line)):

@@ -27,7 +27,7 @@ _OF_ROCM_5 = re.compile(r"5(?:\.\d{1,2}){4}")
 
 
 class DriverLabels:
-    """A method takes the value of a label, and where it stands."""
+    """A method takes the value of a label, and where it is."""
 
     def __init__(self) -> None:
         self.sheet = FactSheet()

@@ -97,7 +97,7 @@ def value(name: str, text: str, how: str) -> str | None:
 
 
 def before(text: str) -> str | None:
-    """What stands before a sentence that goes on behind it; None where none does."""
+    """What is before a sentence that goes on behind it; None where none does."""
     found = _REMARK.match(text)
     return found[1].rstrip(",;") if found else None
 

@@ -1,4 +1,4 @@
-"""What stands beside a number or a short code, and makes it a GPU or another thing."""
+"""What is beside a number or a short code, and makes it a GPU or another thing."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def near(row: list[Token]) -> list[int]:
 
 
 def times(row: list[Token], at: int) -> bool:
-    """Whether a count stands right before: `8xA100`, `2x3090`."""
+    """Whether a count is right before: `8xA100`, `2x3090`."""
     if row[at - 1].low == "x" and row[at - 1].glued and at > 1 and row[at - 2].number:
         return len(row[at - 2].text) <= 2
     return False
 
 
 def of_another(row: list[Token], start: int) -> bool:
-    """Whether what stands right before a bare number makes it the number of another thing: a port, a step, a price."""
+    """Whether what is right before a bare number makes it the number of another thing: a port, a step, a price."""
     before = row[start - 1]
     if before.text == ":" and start > 1 and row[start - 2].low in gpu_words.GPU_WORDS:
         return False
@@ -54,7 +54,7 @@ def glued_end(row: list[Token], at: int) -> bool:
 
 
 def beside(row: list[Token], start: int, end: int, near: list[int]) -> bool:
-    """Whether a word of GPUs, a size of memory or a count stands beside the name."""
+    """Whether a word of GPUs, a size of memory or a count is beside the name."""
     if any(start - 4 <= at < start or end <= at < end + 4 for at in near):
         return not any(t.text in ".;" and not t.glued for t in row[end : end + 3])
     for at in range(end, min(end + 5, len(row) - 1)):
@@ -73,7 +73,7 @@ def had(row: list[Token], start: int, end: int) -> bool:
 
 
 def multiplied(row: list[Token], start: int) -> int:
-    """8 of `8x A100`, `8 x A100`, `4*H20`; 0 where no such count stands before."""
+    """8 of `8x A100`, `8 x A100`, `4*H20`; 0 where no such count is before."""
     if start < 2 or row[start - 1].low not in ("x", "×", "*") or not row[start - 2].number:
         return 0
     number = row[start - 2].text

@@ -1,4 +1,4 @@
-"""Words of GPUs' names, and those that stand beside a number which is one.
+"""Words of GPUs' names, and those that are beside a number which is one.
 
 The names are in the catalogue.
 """
@@ -24,7 +24,7 @@ TAIL = closed(
     "pcie sxm nvl gb g hbm hbm2 gpu sff embedded oam pro titan e a p xp v t"
 )
 ATTACHED = frozenset(("m", "s", "d", "g", "x", "e", "a", "p", "t"))
-"""Letters that belong to a name only where they stand at its number without a blank."""
+"""Letters that belong to a name only where they are at its number without a blank."""
 STRONG_CODES = closed(
     "a100 a800 h100 h200 h800 h20 b100 b200 b300 gb10 gb200 gb300 gh200 v100 p100 l40 l40s a10g a6000 a5000 "
     "a4000 a4500 v100s a100x"

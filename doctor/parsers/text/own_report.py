@@ -59,7 +59,7 @@ _UNKNOWN = {state.value for state in State} - {"value", "absent"}
 
 
 def _lines(text: str) -> dict[str, int]:
-    """Name of a fact -> the line on which `origins` begins to speak of it."""
+    """Name of a fact -> the line on which `origins` begins to mention it."""
     found: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), 1):
         name, colon, _ = line.strip().partition('": {')

@@ -292,7 +292,7 @@ class Lexer:
         return Part("text", plain, quoted=True) if not _OTHER_ESCAPE.search(inner) else Part("unknown", "", quoted=True)
 
     def _bracketed(self, start: int) -> str:
-        """What stands between the bracket at `start` and the one that closes it; quotes are followed."""
+        """What is between the bracket at `start` and the one that closes it; quotes are followed."""
         depth = 0
         for found in _BRACKETS.finditer(self.text, start):
             depth += {"(": 1, ")": -1}.get(found[0], 0)
@@ -332,7 +332,6 @@ class Lexer:
         )
 
     def _all(self, quoted: bool) -> list[Part]:
-        """The whole text as one word."""
         parts: list[Part] = []
         while self.at < len(self.text):
             if self.text[self.at] in " \t\n;&|()<>":

@@ -117,7 +117,6 @@ def parts(command: Command) -> Sequence[Sequence[Command]]:
 
 
 def simple_commands(commands: Sequence[Command]) -> Iterator[Simple]:
-    """All simple commands of a list, wherever they stand."""
     for command in commands:
         if isinstance(command, Simple):
             yield command

@@ -121,7 +121,7 @@ def _cuts(row: list[Token], at: int) -> bool:
 
 
 def _inherit(row: list[Token], clause: Clause, last: Clause | None, opener: str, opened: list[Clause]) -> None:
-    """What stands in brackets is of what stands before them; so are the further members of a list."""
+    """What is in brackets is of what is before them; so are the further members of a list."""
     if opener == "(" and opened:
         last = opened[-1]
     elif opener != ",":

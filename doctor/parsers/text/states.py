@@ -60,7 +60,7 @@ NAMES = _ENGINES.keys() | _REBOOTED | {"container"} | {name.rpartition(" ")[2] f
 
 
 def states_in(row: list[Token], cut: Iterable[Clause]) -> Iterator[tuple[str, Any, Clause]]:
-    """Facts with the clause each stands in."""
+    """Facts with the clause each is in."""
     for clause in cut:
         words = [token.low for token in row[clause.first : clause.last]]
         plain = [word for word in words if word[0].isalnum()]

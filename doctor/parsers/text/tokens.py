@@ -1,7 +1,7 @@
 """A line -> tokens: numbers (`12`, `550.54.14`), words of letters, single signs. Linear, and the only cutting there is.
 
 Letters and digits that stand together are tokens apart, so that `RTX5070Ti` and `RTX 5070 Ti` read alike; `glued` says
-that nothing stands between a token and the one before. An address or a path is one token.
+that nothing is between a token and the one before. An address or a path is one token.
 
 >>> [t.low for t in tokens("RTX5070Ti (driver v550.54.14), see /opt/rocm")]
 ['rtx', '5070', 'ti', '(', 'driver', 'v', '550.54.14', ')', ',', 'see', '/opt/rocm']
@@ -26,7 +26,7 @@ class Token(NamedTuple):
     low: str
     start: int
     glued: bool
-    """Nothing stands between it and the token before."""
+    """Nothing is between it and the token before."""
 
     @property
     def number(self) -> bool:
@@ -78,7 +78,7 @@ def tokens(line: str) -> list[Token]:
 
 
 def _leads_away(found: list[Token], glued: bool) -> bool:
-    """Whether this slash begins a path, or stands within an address: `/opt`, `~/x`, `https:/`, `C:\\`, `a.org/`."""
+    """Whether this slash begins a path, or is within an address: `/opt`, `~/x`, `https:/`, `C:\\`, `a.org/`."""
     if not glued or not found:
         return True
     last = found[-1].text

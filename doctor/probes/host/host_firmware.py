@@ -1,4 +1,4 @@
-"""What stands between the kernel and the board: hypervisor, IOMMU, secure boot, lockdown.
+"""What is between the kernel and the board: hypervisor, IOMMU, secure boot, lockdown.
 
 Cost: ten small files and folders, no root. Firmware strings name the maker and the model, never a serial number.
 """

@@ -41,8 +41,6 @@ _NO_CAPABILITY = "the device has no such capability"
 
 @dataclass(frozen=True)
 class _Device:
-    """A device that matters here."""
-
     address: str
     folder: str
     kind: str
@@ -68,7 +66,7 @@ def probe(system: System, sheet: FactSheet) -> None:
         sheet.miss("gpus", reading.state, reading.source, f"the class of {len(unread)} PCI devices is not known")
     if not unread and not any(d.kind in ("gpu", "accelerator") for d in devices):
         if any(d.vendor == pci_ids.HYPER_V for d in devices):
-            sheet.miss("gpus", State.NOT_ASKED, listing.source, "Hyper-V's display hides the GPU that it stands for")
+            sheet.miss("gpus", State.NOT_ASKED, listing.source, "Hyper-V's display adapter hides the GPU behind it")
         else:
             sheet.put("gpus", [], listing.source, f"none of {len(addresses)} PCI devices is a GPU")
     if not devices and not unread:

@@ -31,8 +31,6 @@ _FOLDERS_AT_MOST = 40
 
 
 class Choice(NamedTuple):
-    """See facts.LoaderChoice."""
-
     key: str
     path: str
     by: str

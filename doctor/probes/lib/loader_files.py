@@ -41,8 +41,6 @@ _DEFAULTS = (
 
 
 class Info(NamedTuple):
-    """What the loader reads of one file."""
-
     bits: int
     machine: str
     needed: tuple[str, ...]
@@ -82,7 +80,6 @@ class LoaderFiles:
         self._levels: tuple[str, ...] | None = None
 
     def preload(self) -> str:
-        """What /etc/ld.so.preload holds."""
         held = self._system.read_text("etc/ld.so.preload", limit=1 << 16).value if self._cache_wanted else None
         return held or ""
 

@@ -162,7 +162,6 @@ _VERSION = re.compile(
 
 
 def _is_another(raw: bytes, file: File) -> bool:
-    """Whether it is not the file of the wheel."""
     if file.size not in (None, len(raw)):
         return True
     if not (file.digest or "").startswith("sha256="):

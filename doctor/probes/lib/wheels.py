@@ -31,7 +31,7 @@ _COMPONENTS = {
     "rocm-sdk-core": ("rocm", "hip"),
     "rocm-sdk-devel": ("rocm", "sdk"),
 }
-"""Names without `-cu12`; those of conda's packages stand beside those of the wheels."""
+"""Names without `-cu12`; those of conda's packages are beside those of the wheels."""
 _PREFIXES = ("nvidia-", "cuda", "libcu", "cudnn", "nccl", "rocm-sdk-")
 _RELEASE = {"cuda": ("cudart", "nvcc"), "rocm": ("hip", "sdk")}
 

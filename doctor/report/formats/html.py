@@ -1,4 +1,4 @@
-"""Report -> one HTML page that stands alone: no script, no network, light and dark, fit for print and for the keyboard.
+"""Report -> one self-contained HTML page: no script, no network, light and dark, fit for print and for the keyboard.
 
 Redacted unless asked not to. Whatever comes from outside is text: escaped, without control characters, and under a
 policy that lets the page load nothing.

@@ -51,7 +51,6 @@ def private(report: Report, site: Site | None) -> Report:
 
 
 def render(report: Report, *, unredacted: bool = False) -> str:
-    """Indented, with a newline at its end."""
     return json.dumps(as_data(report, unredacted=unredacted), indent=2, ensure_ascii=True) + "\n"
 
 

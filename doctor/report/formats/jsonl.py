@@ -11,5 +11,4 @@ STREAMS = True
 
 
 def render(report: Report, *, unredacted: bool = False) -> str:
-    """One line, with its newline."""
     return json.dumps(as_data(report, unredacted=unredacted), ensure_ascii=True, separators=(",", ":")) + "\n"

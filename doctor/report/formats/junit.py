@@ -61,7 +61,7 @@ def _unchecked(unchecked: Mapping[str, Any]) -> str:
     if unchecked["crashed"]:
         start = f'<error type="crashed" message={_attribute(unchecked["reason"])}/>'
         return _case("unchecked", unchecked["rule"], start)
-    return _skipped("unchecked", unchecked["rule"], f"could not tell: {unchecked['reason']}")
+    return _skipped("unchecked", unchecked["rule"], f"not checked: {unchecked['reason']}")
 
 
 def _skipped(area: str, name: str, why: str) -> str:

@@ -43,7 +43,6 @@ _EVIDENCE_CHARACTERS = 300
 
 
 def render(report: Report) -> str:
-    """The whole reply, with a newline at its end."""
     data = as_data(report)
     lines = [*_lines(report, data), *(f"_{inert(line)}_" for line in reader_failures(report.snapshot))]
     if report.knowledge and report.knowledge.file:

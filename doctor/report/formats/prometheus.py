@@ -22,7 +22,7 @@ def render(report: Report, *, unredacted: bool = False) -> str:
 
 
 def _rows(data: Mapping[str, Any]) -> Iterator[str]:
-    yield from _head("doctor_info", "The version that judged.")
+    yield from _head("doctor_info", "The version of doctor.")
     yield _series("doctor_info", {"version": data["doctor"]}, 1)
     yield from _head("doctor_status", "1 for the verdict that holds.")
     for status in _STATUSES:

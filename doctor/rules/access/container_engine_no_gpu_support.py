@@ -92,7 +92,6 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """By the engine as a text names it."""
     if not run_line.apart(machine):
         return
     refused = machine.symptom(*_REFUSED) is not None

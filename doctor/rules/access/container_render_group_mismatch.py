@@ -59,7 +59,6 @@ https://github.com/odysseus-dev/odysseus/pull/515
 
 
 def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
-    """The group's number is not known."""
     return (container_advice.with_group(machine, None),)
 
 
@@ -202,7 +201,7 @@ def _of_nodes(machine: Snapshot) -> Iterator[Finding]:
     for gid, nodes in owners.items():
         group = f"gid {gid}" if isinstance(gid, int) else f"Group {gid}"
         yield Finding(
-            summary=f"{group} owns {named([n.key for n in nodes])}, but this container's account is not in it.",
+            summary=f"{group} owns {named([n.key for n in nodes])}, but this container's account is not in that group.",
             subject=Subject(kind="node", id=nodes[0].key),
             evidence=tuple(_evidence(machine, gid, nodes)),
             remedies=(container_advice.with_group(machine, gid if isinstance(gid, int) else None, gid != UNMAPPED),),

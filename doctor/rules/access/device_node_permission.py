@@ -82,8 +82,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         group = _group_name(machine, first)
         number = f"gid {gid}" if gid is not None else None
         owner = f"group {group}{f' ({number})' if number else ''}" if group else number
+        owned = f": {owner} owns {'them' if nodes[1:] else 'it'}" if owner else ""
         yield Finding(
-            summary=f"This account cannot open {named([n.key for n in nodes])}{f': {owner} owns it' if owner else ''}.",
+            summary=f"This account cannot open {named([n.key for n in nodes])}{owned}.",
             # CUDA says "unknown error" of a node that it may not open, too; a tool, that it does not reach the driver.
             explains=(*RULE.explains, "nvidia-uvm-stale-after-suspend", "nvidia-driver-not-loaded")
             if _all_of_nvidia(nodes)

@@ -67,7 +67,6 @@ https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-r
 
 
 def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
-    """Of the first AMD GPU whose target is known."""
     gfx = next((g.arch for g in machine.of_vendor("amd") if g.arch), None)
     return gfx_override.remedies(machine, kb, gfx) if gfx else ()
 

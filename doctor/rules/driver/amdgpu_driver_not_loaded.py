@@ -192,12 +192,13 @@ def _not_in_kfd(machine: Snapshot, gpus: tuple[Gpu, ...]) -> Iterator[Finding]:
             yield Finding(
                 severity=Severity.WARNING,
                 summary=f"amdgpu drives {presence.label(gpu)}, but KFD does not list it: ROCm cannot use it.",
+                why="",
                 subject=presence.subject(gpu),
                 evidence=(
                     *evidence(machine, (f"gpus[{gpu.key}].driver", "kfd.nodes")),
                     *_logged(machine, "amdgpu-init-failed", of=gpu)[:2],
                 ),
-                remedies=(ways.kernel_log("Read the kernel log for what KFD says of it.", "kfd", "amd"),),
+                remedies=(ways.kernel_log("Read the kernel log to see why KFD rejected the GPU.", "kfd", "amd"),),
             )
 
 

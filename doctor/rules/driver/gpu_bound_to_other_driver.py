@@ -58,7 +58,6 @@ https://docs.kernel.org/driver-api/vfio.html ; https://docs.kernel.org/gpu/amdgp
 
 
 def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
-    """Of no GPU in particular."""
     return (_release(machine, "Return the GPU to its own driver on the host, then reboot.", None),)
 
 

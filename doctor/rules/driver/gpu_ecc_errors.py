@@ -56,7 +56,6 @@ https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/ ; https://docs.kernel.or
 
 
 def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
-    """Where only an error message says it."""
     return tuple(_reset(vendor, None).model_copy(update={"vendor": vendor}) for vendor in ("nvidia", "amd"))
 
 

@@ -50,7 +50,6 @@ https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/ (disabling n
 
 
 def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
-    """Where only an error message says it."""
     return commands.nvidia_driver(machine, module_flavour.wanted(machine, kb))
 
 

@@ -155,6 +155,7 @@ def _no_library(machine: Snapshot) -> Finding | None:
     return Finding(
         severity=Severity.ERROR,
         summary="The NVIDIA driver works, but no program finds its CUDA library libcuda.so.1.",
+        why="CUDA programs find no GPU, even if `nvidia-smi` lists it.",
         subject=Subject(kind="library", id="libcuda.so.1"),
         evidence=evidence(machine, ("nvidia_driver.libcuda_found", "nvidia_driver.version")),
         remedies=(fix,),
@@ -211,6 +212,7 @@ def _other_compiler(machine: Snapshot, library: str | None) -> Finding | None:
     return Finding(
         severity=Severity.WARNING,
         summary=f"PTX compiler {found[0].path.rpartition('/')[2]} comes from another driver than libcuda {library}.",
+        why="",
         subject=Subject(kind="library", id="libnvidia-ptxjitcompiler.so.1"),
         evidence=evidence(machine, ("nvidia_driver.libraries", "nvidia_driver.user_version")),
         remedies=(
@@ -226,7 +228,6 @@ def _summary(module: str | None, library: str | None) -> str:
 
 
 def _is_compat(machine: Snapshot, library: str) -> bool:
-    """Whether that version belongs to a forward-compatibility copy."""
     taken = machine.nvidia_driver.libcuda
     if taken.version == library and "compat" in (taken.path or ""):
         return True

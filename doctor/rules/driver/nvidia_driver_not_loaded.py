@@ -260,6 +260,7 @@ def _not_initialised(machine: Snapshot, gpus: tuple[Gpu, ...]) -> Iterator[Findi
             yield Finding(
                 severity=Severity.ERROR,
                 summary=f"The NVIDIA driver cannot initialise {presence.label(gpu)}.",
+                why="",
                 subject=presence.subject(gpu),
                 evidence=(Evidence(text=event.text, source=machine.source("kernel_log.events")),),
                 remedies=(
@@ -285,6 +286,7 @@ def _left_out(machine: Snapshot, gpus: tuple[Gpu, ...]) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.WARNING if presence.bound(gpus, "nvidia") else Severity.ERROR,
             summary=f"The NVIDIA module is loaded but does not drive {presence.label(gpu)}.",
+            why="",
             subject=presence.subject(gpu),
             evidence=evidence(machine, (f"gpus[{gpu.key}].driver", "nvidia_driver.version")),
             remedies=(

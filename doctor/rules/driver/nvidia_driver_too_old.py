@@ -130,13 +130,14 @@ def _of_image(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
 
 
 def _too_old_for_gpu(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
-    from doctor.knowledge.windows import driver_knows_gpu
+    from doctor.knowledge.windows import driver_branches_of, driver_knows_gpu, is_past_branch
 
     version = machine.nvidia_driver.version or ""
     for gpu in machine.of_vendor("nvidia"):
         floor = _documented(gpu.name)
         answer = driver_knows_gpu(kb, version, gpu.arch)
-        before = answer.no and "is the last branch" not in answer.reason
+        last = driver_branches_of(kb, gpu.arch)[1] if gpu.arch else None
+        before = answer.no and not (last and is_past_branch(Dotted(version).major or 0, int(last)))
         if gpu.driver == "nvidia" or gpu.uuid:  # only a driver that knows the GPU binds it and reports its UUID
             continue
         if not before and not (floor and Dotted(version).numbers and not Dotted(version).reaches(floor)):

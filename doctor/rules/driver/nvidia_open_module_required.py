@@ -49,7 +49,6 @@ https://github.com/NVIDIA/open-gpu-kernel-modules
 
 
 def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
-    """The open flavour."""
     return commands.nvidia_driver(machine, "open")
 
 

@@ -48,7 +48,6 @@ https://github.com/NVIDIA/open-gpu-kernel-modules
 
 
 def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
-    """The proprietary flavour."""
     return commands.nvidia_driver(machine, "proprietary")
 
 

@@ -57,7 +57,6 @@ https://github.com/NVIDIA/nvidia-modprobe ; https://docs.nvidia.com/datacenter/t
 
 
 def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
-    """On the host."""
     argv = ("nvidia-modprobe", "-u", "-c", "0")
     undo = (ways.step("Unload it.", "modprobe", "-r", "nvidia_uvm"),)
     title = "Load nvidia_uvm and create its device node on the host."

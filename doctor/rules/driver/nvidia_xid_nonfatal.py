@@ -62,7 +62,6 @@ _PROGRAM = way(
 
 
 def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
-    """Where only an error message says it."""
     return (_PROGRAM,)
 
 

@@ -58,7 +58,6 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
 
 
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
-    """One finding a variable with an option that its torch or its platform refuses."""
     yield from evaluated(machine, RULE.id, _own(machine, kb))
 
 

@@ -183,7 +183,6 @@ def _strangers(machine: Snapshot, env: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def _are_of_the_other(machine: Snapshot, vendor: str, wrong: list[str]) -> bool:
-    """Whether the other vendor's GPUs have these names."""
     other = "amd" if vendor == "nvidia" else "nvidia"
     return bool(machine.of_vendor(other)) and not strangers(machine, other, ",".join(wrong))
 

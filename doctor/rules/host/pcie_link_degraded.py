@@ -111,7 +111,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
             yield Finding(
                 summary=f"GPU {gpu.key}: the PCIe link stays at 2.5 of {gpu.link.max_speed_gt_s} GT/s while it works.",
                 subject=Subject(kind="gpu", id=gpu.key),
-                evidence=evidence(machine, [f"gpus[{gpu.key}].link.speed_gt_s", f"gpus[{gpu.key}].sensors"]),
+                evidence=evidence(
+                    machine, [f"gpus[{gpu.key}].{name}" for name in ("link.speed_gt_s", "sensors.utilisation_percent")]
+                ),
                 remedies=(_RESEAT,),
             )
     yield from _bus_errors(machine, hit)

@@ -43,7 +43,6 @@ def way(title: str, scope: Scope, *steps: Step, **more: Any) -> Remedy:
 
 
 def command(title: str, scope: Scope, *argv: str, **more: Any) -> Remedy:
-    """A remedy of one command."""
     where: Where = (
         "environment"
         if scope in (Scope.ENVIRONMENT, Scope.JOB)

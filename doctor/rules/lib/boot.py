@@ -98,6 +98,5 @@ def _by_tool(machine: Snapshot, argument: str) -> tuple[tuple[Step, ...], tuple[
 
 
 def service(title: str, name: str, scope: Scope = Scope.HOST, vendor: str | None = None, **more: Any) -> Remedy:
-    """Start a service of the host now and at each boot."""
     start = step(f"Start {name} now and at each boot.", "systemctl", "enable", "--now", name)
     return way(title, scope, start, root=True, vendor=vendor, **more)

@@ -26,7 +26,6 @@ NVIDIA_BRANCH_NEWEST = "595"
 
 
 def in_container(machine: Snapshot) -> bool:
-    """Surely inside a container."""
     return machine.container.inside is True
 
 
@@ -40,7 +39,6 @@ REBOOT = Step(text="Reboot.", command=("systemctl", "reboot"))
 
 
 def reboot(text: str = "Reboot.") -> Step:
-    """The last step of a remedy that needs a reboot."""
     return Step(text=text, command=REBOOT.command)
 
 
@@ -198,7 +196,6 @@ _INITRAMFS = {
 
 
 def rebuild_modules(machine: Snapshot) -> Remedy:
-    """Build all DKMS modules for the running kernel."""
     headers = kernel_headers(machine)
     build = ("dkms", "autoinstall", *(("-k", str(machine.kernel.release)) if headers.command else ()))
     steps = (headers, Step(text="Build the modules.", command=build))

@@ -49,7 +49,6 @@ def stands(node: DeviceNode) -> bool:
 
 
 def nodes_of(machine: Snapshot, *kinds: str) -> tuple[DeviceNode, ...]:
-    """Nodes of those kinds that are there."""
     return tuple(n for n in machine.nodes or () if n.kind in kinds and stands(n))
 
 
@@ -111,8 +110,8 @@ def refused(machine: Snapshot, node: DeviceNode) -> bool:
 
 
 def named(paths: list[str]) -> str:
-    """`/dev/kfd`, or `/dev/kfd and 8 more`."""
-    return paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+    """`/dev/kfd`, or `/dev/kfd and 8 other nodes`."""
+    return " and ".join(paths) if len(paths) < 3 else f"{paths[0]} and {len(paths) - 1} other nodes"
 
 
 def gfx_version(gfx: str) -> tuple[int, int, int] | None:

@@ -172,7 +172,6 @@ _AMD_SAID = (
 
 
 def unseen(machine: Snapshot) -> Symptom | None:
-    """The first symptom that says that no GPU is seen."""
     return machine.symptom(*NO_GPU_SEEN)
 
 
@@ -215,7 +214,6 @@ def sees_none(machine: Snapshot) -> bool:
 
 
 def from_text(machine: Snapshot, name: str) -> bool:
-    """Whether that fact was read from a pasted text."""
     return machine.source(name).startswith("text:")
 
 

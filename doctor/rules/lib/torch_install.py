@@ -151,7 +151,6 @@ REPLACES = "replaces torch and the packages that it pins in this environment"
 
 
 def undo_torch(machine: Snapshot) -> tuple[Step, ...]:
-    """The build that was there."""
     held = [p for p in machine.packages or () if p.name in _FAMILY]
     alone = [Package(name="torch", version=machine.torch.version)] if machine.torch.version else []
     return undo(machine, held or alone)
@@ -193,5 +192,4 @@ TEST = 'print(__import__("torch").ones(3, device="cuda").sum())'
 
 
 def see_gpu(machine: Snapshot) -> tuple[str, ...]:
-    """The argv that proves torch sees a GPU."""
     return (python_after(machine), "-c", "import torch; print(torch.__version__, torch.cuda.is_available())")

@@ -49,7 +49,7 @@ _CONTROL = dict.fromkeys(
 
 
 class Hit(NamedTuple):
-    """A template seen: its id, the line it stands on (from 1) and that line's text."""
+    """A template seen: its id, the line it is on (from 1) and that line's text."""
 
     key: str
     line: int
@@ -123,7 +123,7 @@ class Catalogue:
         return sorted(hits, key=lambda hit: hit.line)
 
     def _near(self, lines: list[str], seen: set[str]) -> list[Template]:
-        """Templates whose longest literal stands in the lines, in the catalogue's order."""
+        """Templates whose longest literal is in the lines, in the catalogue's order."""
         keys, places = self._anchors
         near = sorted({place for there in places.within("\n".join(lines)) for place in there})
         return [self.templates[keys[place]] for place in near if keys[place] not in seen]
@@ -150,7 +150,7 @@ def _best(plain: list[str], found: Iterable[tuple[int, int]]) -> tuple[int, int]
 
 
 def _quote(text: str, at: int) -> str:
-    """The line, or what of a long one stands around the match."""
+    """The line, or what of a long one is around the match."""
     half, start = TEXT_CHARACTERS // 2, 0
     if len(text) > TEXT_CHARACTERS and at > half:
         start = max(text.rfind(" ", 0, at - _BEFORE) + 1, at - half)
@@ -159,7 +159,6 @@ def _quote(text: str, at: int) -> str:
 
 @cache
 def shared() -> Catalogue:
-    """The catalogue that all of a process use."""
     return Catalogue()
 
 

@@ -25,7 +25,7 @@ def holds(machine: Snapshot, name: str, wanted: Any) -> bool:
 
 
 def like(text: str, pattern: str) -> bool:
-    """Whether a text fits a pattern in which `*` stands for anything: its parts stand there in order."""
+    """Whether a text fits a pattern in which `*` stands for anything: its parts are there in order."""
     low = text.lower()
     first, *rest = pattern.lower().split("*")
     if not rest:

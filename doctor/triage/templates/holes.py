@@ -61,7 +61,7 @@ HOLES = {
 
 
 def fits(hole: Hole, choices: tuple[str, ...], text: str) -> bool:
-    """Whether the text (in lower case) may stand in the hole. `choices`: it must begin with one of them; a path before
+    """Whether the text (in lower case) may be in the hole. `choices`: it must begin with one of them; a path before
     a library's name is skipped first, and a whole number must be equal."""
     if len(text) > hole.most or not (text or hole.empty) or not hole.shape.fullmatch(text):
         return False

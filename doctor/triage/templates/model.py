@@ -68,8 +68,6 @@ class Cause(_Strict):
 
 
 class Template(_Strict):
-    """One error text."""
-
     id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
     text: str
     sample: str

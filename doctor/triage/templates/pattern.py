@@ -1,6 +1,6 @@
 """A template's text, compiled: literal pieces and typed holes, found in one line in linear time.
 
-The longest literal is looked for; from each place where it stands the pieces on either side are compared. A hole ends
+The longest literal is looked for; from each place where it is the pieces on either side are compared. A hole ends
 at one of the first few places where the next literal stands: what a line costs is bounded by its length, whatever it
 repeats.
 
@@ -62,7 +62,7 @@ class Pattern:
         return self.place_in(line) is not None
 
     def place_in(self, line: str) -> int | None:
-        """Where the longest literal stands in a line that holds the template."""
+        """Where the longest literal is in a line that holds the template."""
         at = line.find(self.anchor)
         for _ in range(PLACES):
             if at < 0:
@@ -73,7 +73,7 @@ class Pattern:
         return None
 
     def _after(self, line: str, at: int) -> bool:
-        """Whether the pieces after the anchor stand at `at`."""
+        """Whether the pieces after the anchor are at `at`."""
         rest = self.pieces[self.place + 1 :]
         places = [at]
         for piece, following in zip(rest[::2], (*rest[1::2], None), strict=False):
@@ -144,7 +144,7 @@ def _fits_at_end(hole: Hole, choices: tuple[str, ...], text: str) -> bool:
 
 
 def _fits_at_start(hole: Hole, choices: tuple[str, ...], text: str) -> bool:
-    """A first hole takes all of its characters that stand before, less an opening quote or bracket."""
+    """A first hole takes all of its characters that are before, less an opening quote or bracket."""
     if hole.name == "quoted":
         start = text.rfind("`" if text[-1:] == "'" and "`" in text else text[-1:], 0, -1)
         return start >= 0 and fits(hole, choices, text[start:])
@@ -183,7 +183,7 @@ def _pieces(text: str) -> Iterator[Piece]:
 
 
 def _literal(text: str) -> str:
-    """As `normal`, but blanks at its ends stay: a hole stands there."""
+    """As `normal`, but blanks at its ends stay: a hole is there."""
     start = " " if text[0].isspace() else ""
     end = " " if text[-1].isspace() and text.strip() else ""
     return f"{start}{normal(text)}{end}"

@@ -13,7 +13,7 @@ SHUT = {"account.gids": [1000], "nodes[/dev/kfd].openable": False, "nodes[/dev/k
 
 def test_group_number_of_the_host() -> None:
     (finding,) = found(rule, machines.mi300x_container(SHUT))
-    assert finding.summary == "gid 109 owns /dev/kfd, but this container's account is not in it."
+    assert finding.summary == "gid 109 owns /dev/kfd, but this container's account is not in that group."
     assert finding.subject.id == "/dev/kfd"
     assert (finding.remedies[0].steps[0].command or ())[-3:] == ("--group-add", "109", "IMAGE")
 

@@ -173,3 +173,9 @@ def test_an_error_text_about_a_pascal_card_gets_the_proprietary_modules() -> Non
     machine = read_text([b'Tesla P40, source=cuda_compat.go:66 msg="NVIDIA driver too old" driver=535\n'])
     titles = [remedy.title for remedy in rule.advice(machine, Knowledge())]
     assert titles[0] == "Install the NVIDIA driver (branch 580, proprietary kernel modules)."
+
+
+def test_a_driver_that_is_too_new_for_the_gpu_is_not_too_old() -> None:
+    gpu = {"arch": "sm_61", "driver": "none", "name": "NVIDIA GeForce GTX 1080", "pci_id": "10de:1b80", "uuid": None}
+    edits = {f"gpus[{address}].{name}": value for address in machines.H100 for name, value in gpu.items()}
+    assert found(rule, machines.h100_host(edits | {"nvidia_driver.version": "590.44.01", "torch": None})) == []
