@@ -97,6 +97,8 @@ class Snapshot(Model):
     builds: tuple[Build, ...] | None = None
     """Of packages and libraries, where two machines are to be compared."""
     environment: Mapping[str, str] | None = None
+    dead_paths: Mapping[str, str] | None = None
+    """Variable → what is wrong with the file or folder that it names."""
     service_environment: Mapping[str, str] | None = None
     """What a text shows of the environment that a service was started with (its unit, or its own log)."""
     lost_variables: tuple[LostVariable, ...] | None = None

@@ -19,6 +19,10 @@ _FLOOR = re.compile(r">=\s?(\d{1,4}(?:\.\d{1,4}){0,2})")
 """What most packages ask of Python: to compare it needs no parser of the whole grammar."""
 
 
+OTHERS_SAY = re.compile(r"^(?:torch$|nvidia-|cuda-|rocm|amd|jax|(?:pytorch-)?triton)")
+"""Requirements that rules on libraries and on torch's companions are about."""
+
+
 class Unmet(NamedTuple):
     """`package` wants `wants` in `specifier` (`==2.4.1`); `held` is the installed one, None where none is."""
 
@@ -26,6 +30,24 @@ class Unmet(NamedTuple):
     wants: str
     specifier: str
     held: Package | None
+
+    @property
+    def too_old(self) -> bool:
+        """The installed release is older than what is asked for; a newer one often serves all the same."""
+        from packaging.specifiers import SpecifierSet
+        from packaging.version import InvalidVersion, Version
+
+        try:
+            here = Version(self.held.version if self.held else "")
+            floors = [s for s in SpecifierSet(self.specifier) if s.operator in (">=", ">", "==", "~=")]
+            return any(here < Version(floor.version.removesuffix(".*")) for floor in floors)
+        except InvalidVersion:
+            return False
+
+    @property
+    def other_major(self) -> bool:
+        """No release of the installed one's major is asked for."""
+        return self.held is not None and not _meets(self.specifier, f"{Dotted(self.held.version).major}.0.0")
 
 
 def unmet(
