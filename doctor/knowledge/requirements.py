@@ -6,21 +6,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doctor.facts.python import Package
-from doctor.facts.snapshot import Snapshot
-from doctor.knowledge.store import table
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
+    from doctor.facts.python import Package
+    from doctor.facts.snapshot import Snapshot
     from doctor.knowledge.frameworks import TensorflowBuild
 
 
 _FLOOR = re.compile(r">=\s?(\d{1,4}(?:\.\d{1,4}){0,2})")
 """What most packages ask of Python: to compare it needs no parser of the whole grammar."""
-
-
-OTHERS_SAY = re.compile(r"^(?:torch$|nvidia-|cuda-|rocm|amd|jax|(?:pytorch-)?triton)")
-"""Requirements that rules on libraries and on torch's companions are about."""
 
 
 class Unmet(NamedTuple):
@@ -144,6 +139,8 @@ def _meets(specifier: str, version: str) -> bool:
 
 def tested_tensorflow(version: str) -> TensorflowBuild | None:
     """With what a TensorFlow release was built and tested (`2.17.0`, `2.17.1` asks the release of that minor)."""
+    from doctor.knowledge.store import table
+
     rows = table("tensorflow_builds")
     row = rows.get(version) or rows.get(f"{Dotted(version).series()}.0")
     from doctor.knowledge.frameworks import TensorflowBuild

@@ -33,6 +33,8 @@ STACK = frozenset({
 """The GPU stack; its nvidia-* packages are named by their prefix."""
 PLAIN = frozenset({"numpy", "protobuf", "huggingface-hub", "ray", "scipy", "pandas", "scikit-learn"})
 """Those of them that are in environments without a GPU stack, too."""
+OTHERS_SAY = re.compile(r"^(?:torch$|nvidia-|cuda-|rocm|amd|jax|(?:pytorch-)?triton)")
+"""Requirements that rules on libraries and on torch's companions are about."""
 _HEAD = 96 << 10
 _NAME = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._\-]{0,100})")
 _MOST_READ = 600

@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from doctor.knowledge.requirements import OTHERS_SAY, holds
 from doctor.parsers.python import dist_info
 from doctor.probes.lib import python_metadata
 from doctor.probes.lib.python_installed import row
 from doctor.probes.lib.python_shadows import imports
 from doctor.system.base import System
+from doctor.versions import Dotted
 
 _EGG = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._]{0,100})(?:-\d[^/]{0,100})?\.(?:egg|egg-link|egg-info)$")
 _MOST_PTH, _MOST_FOLDERS = 40, 40
@@ -38,7 +38,7 @@ def lacking(
     for package, lines in asking:
         for line in lines:
             name = python_metadata.named(line)
-            if not name or name in held or OTHERS_SAY.match(name) or not _counts(line, python):
+            if not name or name in held or python_metadata.OTHERS_SAY.match(name) or not _counts(line, python):
                 continue
             also = _by_pth(system, folders) if also is None else also
             module = name.replace("-", "_")
@@ -61,7 +61,14 @@ def _imported_somewhere(module: str, text: str) -> bool:
 def _counts(line: str, python: str | None) -> bool:
     if ";" not in line:
         return True
+    if python and (older := _OLDER.search(line)):  # the usual marker: the parser of the whole grammar is slow to load
+        return Dotted(python) < older[1]
+    from doctor.knowledge.requirements import holds
+
     return holds(line, python)
+
+
+_OLDER = re.compile(r""";[ \t]{0,4}python_version[ \t]{0,4}<[ \t]{0,4}["'](3\.\d{1,2})["'][ \t]{0,4}$""")
 
 
 def texts(system: System, asking: Asking) -> dict[str, str]:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from doctor.facts.python import InstalledFault
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
-from doctor.knowledge.requirements import OTHERS_SAY, unmet
+from doctor.knowledge.requirements import Unmet, unmet
+from doctor.probes.lib.python_metadata import OTHERS_SAY
 from doctor.rules.lib.advice import by_hand, command, step, unset, way
 from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.pip import pip, python_after, python_of
@@ -105,13 +106,23 @@ _MOUNT = "Move the environment to another file system, or mount this one again w
 def _refused_versions(machine: Snapshot) -> Iterator[Finding]:
     """A release older than a package of the stack (or one that it needs) requires; what transformers and diffusers
     compare at import (dependency_versions_check.py) ends it whichever way it differs."""
+    refused: dict[str, list[Unmet]] = {}
     for each in unmet(machine):
         if each.held is None or each.wants in ("numpy", *KERNEL_LIBRARIES) or OTHERS_SAY.match(each.wants):
             continue
-        if each.package.name in ("transformers", "diffusers") and each.wants in _COMPARED:
-            yield of_pin(machine, each, Severity.ERROR)
-        elif each.too_old:
-            yield of_pin(machine, each, Severity.WARNING)
+        if each.too_old or _compares(each):
+            refused.setdefault(each.wants, []).append(each)
+    for wants, asking in refused.items():
+        asking.sort(key=lambda each: (not _compares(each), each.package.name != "torch"))
+        first = of_pin(machine, asking[0], Severity.ERROR if _compares(asking[0]) else Severity.WARNING, "wants")
+        others = [line for each in asking[1:6] for line in of_pin(machine, each, Severity.WARNING).evidence[:1]]
+        fits = f"{wants}{','.join(dict.fromkeys(each.specifier for each in asking))}"
+        fix = pip_install(machine, f"Install a release of {wants} that all of them accept.", fits)
+        yield first.model_copy(update={"evidence": (*first.evidence, *others), "remedies": (fix,)} if others else {})
+
+
+def _compares(each: Unmet) -> bool:
+    return each.package.name in ("transformers", "diffusers") and each.wants in _COMPARED
 
 
 _COMPARED = frozenset(
