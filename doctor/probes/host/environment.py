@@ -91,12 +91,13 @@ def _dead_paths(system: System, environ: Mapping[str, str]) -> Iterator[tuple[st
 def _dead(system: System, path: str, created: bool) -> str | None:
     """`created`: a program makes the folder where it is not there."""
     found = system.stat(path)
-    if not created or (found.value and found.value.kind != "dir"):
-        wrong = "is not there" if found.is_absent else "is not a folder" if created else None
-        return f"points to /{path}, which {wrong}" if wrong else None
+    if not created:
+        return f"points to /{path}, which is not there" if found.is_absent else None
     while found.is_absent and path:
         path = path.rpartition("/")[0]
         found = system.stat(path)
+    if found.value and found.value.kind != "dir":
+        return f"points to /{path}, which is not a folder"
     account = system.account().value or {}
     if found.value is None or "uid" not in account:
         return None

@@ -18,7 +18,6 @@ SONAME = "libcuda.so.1"
 _VERSION = re.compile(r"\.so\.(\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)$")
 _STUB_BYTES = 2 << 20
 """NVIDIA's library has 20 MB and more and its driver's version in its name; a stub has neither. WSL's is small too."""
-_PROGRAMS = ("bin/sh", "usr/bin/env", "usr/bin/python3")
 
 
 def look(system: System, sheet: FactSheet) -> None:
@@ -26,7 +25,7 @@ def look(system: System, sheet: FactSheet) -> None:
     if not environ.known:
         return  # an image or a pod may set LD_LIBRARY_PATH, which a tree does not show
     loader = Loader(system, environ.value or {})
-    main = next((o for path in _PROGRAMS if (real := system.real(path).value) and (o := loader.open(real))), None)
+    main = loader.any_program()
     if main is None:
         return
     answer = loader.ask(SONAME, main)

@@ -135,7 +135,7 @@ def _not_executable(system: System, owned: Sequence[Owned]) -> Iterator[dict[str
             yield _row(one, "not-executable", wrong, "")
 
 
-_PROGRAM = re.compile(r"^(?:torch|triton/backends/[a-z]{2,20})/bin/[\w.\-]{1,60}$")
+_PROGRAM = re.compile(r"^(?:torch|triton/backends/[a-z]{2,20})/bin/[\w\-]{1,60}$")
 
 
 def _shared(owned: Sequence[Owned]) -> Iterator[dict[str, Any]]:

@@ -8,7 +8,6 @@ from typing import Any
 from doctor.facts import FactSheet, Snapshot, assemble
 from doctor.probes.lib import wheels
 from doctor.probes.toolkits import installs
-from tests.fakenode.stand_in import loader_cache
 from tests.probes.pretend import Pretend
 
 ROCM = {
@@ -69,18 +68,6 @@ def test_the_first_compiler_on_path_is_the_one_that_is_selected(tmp_path: Path) 
     assert held["/usr/local/cuda-11.8"].selected_by == ("PATH (nvcc)",)
     assert held["/usr/local/cuda-12.4"].selected_by == ()
     assert held["/usr/local/cuda-12.4"].components == {"cublas": "12.4.5.8"}
-
-
-def test_what_ld_library_path_gives_first_hides_the_copy_of_the_cache(tmp_path: Path) -> None:
-    files = ROCM | {"opt/rocm-5.7.1/lib/libamdhip64.so.6": "", "opt/rocm-5.7.1/.info/version": "5.7.1-98"}
-    (tmp_path / "etc").mkdir()
-    (tmp_path / "etc/ld.so.cache").write_bytes(
-        loader_cache(("libamdhip64.so.6", "/opt/rocm-6.2.0/lib/libamdhip64.so.6"))
-    )
-    machine = look(tmp_path, files, LD_LIBRARY_PATH="/opt/rocm-5.7.1/lib")
-    (chosen,) = [c for c in machine.loader or () if c.key == "libamdhip64.so.6"]
-    assert (chosen.path, chosen.by) == ("/opt/rocm-5.7.1/lib/libamdhip64.so.6", "LD_LIBRARY_PATH")
-    assert chosen.shadows == ("/opt/rocm-6.2.0/lib/libamdhip64.so.6",)
 
 
 def test_debian_s_own_rocm_is_found_by_its_package(tmp_path: Path) -> None:
