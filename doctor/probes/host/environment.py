@@ -76,7 +76,7 @@ def probe(system: System, sheet: FactSheet) -> None:
 
 def _dead_paths(system: System, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for name in sorted(environ.keys() & (_OPENED | _CREATED)):
-        value = environ[name].strip()
+        value = clean(environ[name].strip(), 1000)
         if name in ("CC", "CXX"):
             value = value.partition(" ")[0]
             folders = environ.get("PATH", "").split(":") if "/" not in value else ("",)
@@ -93,21 +93,25 @@ def _dead(system: System, path: str, created: bool) -> str | None:
     found = system.stat(path)
     if not created:
         return f"points to /{path}, which is not there" if found.is_absent else None
+    named = path
     while found.is_absent and path:
         path = path.rpartition("/")[0]
         found = system.stat(path)
     if found.value and found.value.kind != "dir":
-        return f"points to /{path}, which is not a folder"
+        return f"points to /{named}, and /{path} is not a folder"
     account = system.account().value or {}
     if found.value is None or "uid" not in account:
         return None
     mounts = system.read_text("proc/self/mountinfo").then(mountinfo.read).value or ()
     mount = mountinfo.holding(mounts, f"/{system.real(path).value or path}")
     if mount and (mount.read_only or mount.fstype in ("sysfs", "proc")):
-        return f"points to /{path}, which is read-only"
+        return f"points to /{named}, on a read-only file system"
     here, uid = found.value, account["uid"]
     bit = 0o200 if here.uid == uid else 0o020 if here.gid in account["gids"] else 0o002
-    return None if uid == 0 or here.mode & bit else f"points to /{path}, where this account (uid {uid}) cannot write"
+    why = (
+        f"where this account (uid {uid}) cannot write" if path == named else f"which uid {uid} cannot create in /{path}"
+    )
+    return None if uid == 0 or here.mode & bit else f"points to /{named}, {why}"
 
 
 def probe_rest(system: System, sheet: FactSheet) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from doctor.parsers.elf import gpu_library, ld_so_conf
 from doctor.parsers.lib.printable import clean
@@ -32,21 +31,12 @@ _TOOLS = ("nvcc", "hipcc")
 _FOLDERS_AT_MOST = 40
 
 
-class Choice(NamedTuple):
-    """See facts.LoaderChoice."""
-
-    key: str
-    path: str
-    by: str
-    shadows: tuple[str, ...]
-
-
 @dataclass
 class Selection:
     """`leads` are (what leads, real path that it leads to)."""
 
     leads: list[tuple[str, str]] = field(default_factory=list)
-    loader: list[Choice] = field(default_factory=list)
+    loader: list[dict[str, str | None]] = field(default_factory=list)
     source: str = "file:/etc/ld.so.cache"
 
     def selected_by(self, held: Found) -> tuple[str, ...]:
@@ -71,7 +61,7 @@ def look(system: System, installs: tuple[Found, ...]) -> Selection:
     selection.leads += [("LD_LIBRARY_PATH", real) for folder in _split(environ.get("LD_LIBRARY_PATH", ""))
                         if (real := _real(system, f"/{folder}"))]  # fmt: skip
     selection.loader += _taken(system, environ, installs)
-    if any(choice.by == "LD_LIBRARY_PATH" for choice in selection.loader):
+    if any(choice["by"] == "LD_LIBRARY_PATH" for choice in selection.loader):
         selection.source = "environment:LD_LIBRARY_PATH"
     return selection
 
@@ -109,7 +99,7 @@ def _configured(system: System) -> Iterator[tuple[str, str]]:
                 yield f"/etc/{file}", real
 
 
-def _taken(system: System, environ: Mapping[str, str], installs: tuple[Found, ...]) -> Iterator[Choice]:
+def _taken(system: System, environ: Mapping[str, str], installs: tuple[Found, ...]) -> Iterator[dict[str, str | None]]:
     """Of the GPU libraries of the installations and of LD_LIBRARY_PATH's folders: what the loader gives a program."""
     names = {soname for held in installs for soname in held.sonames}
     for folder in _split(environ.get("LD_LIBRARY_PATH", "")):
@@ -120,8 +110,7 @@ def _taken(system: System, environ: Mapping[str, str], installs: tuple[Found, ..
     if names and (main := loader.any_program()):
         for answer in (loader.ask(name, main) for name in sorted(names)):
             if answer.path:
-                shadows = tuple(f"/{other.path}" for other in answer.others[:8])
-                yield Choice(answer.name, f"/{answer.path}", answer.by or "", shadows)
+                yield {"key": answer.name, "path": f"/{answer.path}", "by": answer.by}
 
 
 def _split(paths: str) -> list[str]:

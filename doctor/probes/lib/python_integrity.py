@@ -182,9 +182,8 @@ def _is_another(raw: bytes, file: File) -> bool:
     import base64
     import hashlib
 
-    return base64.urlsafe_b64encode(hashlib.sha256(raw).digest()).decode().rstrip("=") != (file.digest or "")[
-        7:
-    ].rstrip("=")
+    made = base64.urlsafe_b64encode(hashlib.sha256(raw).digest()).decode()
+    return made.rstrip("=") != (file.digest or "").removeprefix("sha256=").rstrip("=")
 
 
 def _without_binary(system: System, owned: Sequence[Owned], torch: tuple[str, str] | None) -> Iterator[dict[str, Any]]:

@@ -77,35 +77,19 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
 
 
 _NO_DRIVER = (
-    *(
-        "nvidia-smi-cannot-communicate",
-        "nvidia-smi-not-found",
-        "torch-no-nvidia-driver",
-        "libcuda-missing",
-        "cuda-no-device",
-        "cuda-no-device-code",
-    ),
-    *(
-        "rocm-module-not-loaded",
-        "hip-no-device",
-        "hip-no-device-code",
-        "kfd-missing-in-container",
-        "kfd-node-missing",
-        "nvml-library-not-found",
-        "nvml-library-missing",
-    ),
-    *("wsl-adapter-not-found", "docker-custom-device-missing"),
-)
+    "nvidia-smi-cannot-communicate", "nvidia-smi-not-found", "torch-no-nvidia-driver", "libcuda-missing",
+    "cuda-no-device", "cuda-no-device-code", "rocm-module-not-loaded", "hip-no-device", "hip-no-device-code",
+    "kfd-missing-in-container", "kfd-node-missing", "nvml-library-not-found", "nvml-library-missing",
+    "wsl-adapter-not-found", "docker-custom-device-missing",
+)  # fmt: skip
 
 
 _NEVER_THERE = frozenset({"rocm-module-not-loaded", "kfd-missing-in-container"})
 """Always true under WSL: no amdgpu is loaded there and no /dev/kfd made, the way to the GPU is /dev/dxg."""
 
 
-_RUNTIME_FAILS = (
-    *("hsa-init-no-supported-gpu", "hsa-init-out-of-resources"),
-    *("wsl-librocdxg", "wsl-thunk-asserts", "wsl-hsa-kmt"),
-)
+_RUNTIME_FAILS = ("hsa-init-no-supported-gpu", "hsa-init-out-of-resources", "wsl-librocdxg", "wsl-thunk-asserts",
+                  "wsl-hsa-kmt")  # fmt: skip
 """What ROCm itself says where it lists nothing: a list beside it is of another day, or of another system."""
 
 

@@ -80,13 +80,9 @@ def _without_path(machine: Snapshot) -> tuple[Remedy, ...]:
 
 _PINNED = ("nvidia-cudnn", "nvidia-cublas", "nvidia-nccl", "nvidia-nvjitlink", "nvidia-cusparselt", "nvidia-cusparse")
 _FAILED = (
-    "cublas-or-cudnn-call-failed",
-    "cublas-call-failed",
-    "cuda-library-undefined-symbol",
-    "cuda-library-undefined-symbol-of-another",
-    "nvjitlink-symbol-missing",
-    "cudnn-sublibrary-version-mismatch",
-)
+    "cublas-or-cudnn-call-failed", "cublas-call-failed", "cuda-library-undefined-symbol",
+    "cuda-library-undefined-symbol-of-another", "nvjitlink-symbol-missing", "cudnn-sublibrary-version-mismatch",
+)  # fmt: skip
 """Symptoms that make a library from elsewhere on the loader's path, or another release than torch pins, the cause."""
 _ELSEWHERE = Lazy(r"/(?:usr/local/cuda[\w.-]*|opt/rocm[\w.-]*|opt/cuda[\w.-]*|[\w/.-]*cudnn[\w./-]*)/lib(?:64)?\b")
 _STACK = Lazy(r"/(?:rocm|cuda)-(\d{1,2}(?:\.\d{1,2})?)")

@@ -125,10 +125,8 @@ def _compares(each: Unmet) -> bool:
     return each.package.name in ("transformers", "diffusers") and each.wants in _COMPARED
 
 
-_COMPARED = frozenset(
-    ("tqdm", "regex", "requests", "packaging", "filelock", "tokenizers", "huggingface-hub", "safetensors", "accelerate",
-     "pyyaml")
-)  # fmt: skip
+_COMPARED = ("tqdm", "regex", "requests", "packaging", "filelock", "tokenizers", "huggingface-hub", "safetensors",
+             "accelerate", "pyyaml")  # fmt: skip
 _ASK_METADATA = frozenset({"accelerate", "transformers", "diffusers", "peft"})
 
 

@@ -39,9 +39,6 @@ The component reads the value correctly, the variable is not described, or the e
 Set the value that the message names: `env NAME=VALUE COMMAND` for a try, then the line in the file. `doctor env FILE
 --diff` prints the patch.
 
-## Fix safety
-This job only; no root, no reboot. Applies to programs started afterwards. Undo: set the old value again.
-
 ## References
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
 https://rocm.docs.amd.com/en/latest/reference/env-variables.html

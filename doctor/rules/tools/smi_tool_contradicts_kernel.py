@@ -35,9 +35,6 @@ Compare the two sources in the evidence.
 Install the tool in the driver's release: NVIDIA's nvidia-smi comes with the driver's packages, amd-smi with ROCm
 (`amd-smi-lib`).
 
-## Fix safety
-Root. Replaces the tool's package; no reboot. Undo: install the old version again.
-
 ## References
 https://github.com/ROCm/amdsmi/issues
 """,

@@ -54,8 +54,8 @@ def test_they_are_not_asked_otherwise(tmp_path: Path) -> None:
         ({"CC": "gcc-99 -O2", "PATH": "/bin"}, "names gcc-99, which is not there"),
         ({"CC": "cc", "PATH": "/none:/bin"}, None),
         ({"TRITON_CACHE_DIR": "/made/later"}, None),
-        ({"TRITON_CACHE_DIR": "/bin/cc"}, "points to /bin/cc, which is not a folder"),
-        ({"HOME": "/ro/home"}, "points to /ro, which is read-only"),
+        ({"TRITON_CACHE_DIR": "/bin/cc"}, "points to /bin/cc, and /bin/cc is not a folder"),
+        ({"HOME": "/ro/home"}, "points to /ro/home, on a read-only file system"),
         ({"HOME": "/ro/home", "TRITON_HOME": "/tmp"}, None),
     ],
 )
