@@ -25,18 +25,16 @@ def look(system: System, sheet: FactSheet) -> None:
     if not environ.known:
         return  # an image or a pod may set LD_LIBRARY_PATH, which a tree does not show
     loader = Loader(system, environ.value or {})
-    main = loader.any_program()
-    if main is None:
+    if (main := loader.any_program()) is None:
         return
     answer = loader.ask(SONAME, main)
     source = f"file:/{answer.path or main.path}"
     sheet.put("nvidia_driver.libcuda_found", answer.path is not None, source)
-    if answer.path is None:
-        return
-    info, real = loader.info(answer.path), loader.real(answer.path)
+    info, real = (loader.info(answer.path), loader.real(answer.path)) if answer.path else (None, "")
     version = _VERSION.search(real)
-    sheet.put("nvidia_driver.libcuda.path", f"/{answer.path}", source)
-    sheet.put("nvidia_driver.libcuda.by", answer.by or "", source)
+    if answer.path:
+        sheet.put("nvidia_driver.libcuda.path", f"/{answer.path}", source)
+        sheet.put("nvidia_driver.libcuda.by", answer.by or "", source)
     if version:
         sheet.put("nvidia_driver.libcuda.version", version[1], source)
     stub = version is None and info is not None and 0 < info.size < _STUB_BYTES and "/wsl/" not in f"/{real}"
