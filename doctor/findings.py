@@ -229,6 +229,11 @@ class Rule:
 _SAFETY = {
     Scope.ENVIRONMENT: "No reboot. Changes packages of this environment only.",
     Scope.JOB: "Applies to programs started afterwards.",
+    Scope.CONTAINER: "Needs a new container; data outside volumes is lost. Nothing on the host changes.",
+    Scope.HOST: "Root, no reboot. Applies to programs and containers started afterwards.",
+    Scope.DRIVER: "Root, reboot: every GPU job on the node stops.",
+    Scope.FIRMWARE: "Root, reboot: every job on the node stops.",
+    Scope.HARDWARE: "A reset or power cycle stops every job on the node.",
 }
 
 

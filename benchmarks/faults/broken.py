@@ -162,7 +162,7 @@ CASES: tuple[Case, ...] = (
     Case("packages of another Python", "interpreter", "cuda", _other_python, DAMAGED, ("python3.1", "cpython")),
     Case("the environment's Python is gone", "interpreter", "bare", _dangling, DAMAGED, ("python3.99",)),
     Case("VIRTUAL_ENV leads nowhere", "interpreter", "bare", _gone, DAMAGED, ("VIRTUAL_ENV",)),
-    Case("a torch folder on PYTHONPATH", "shadowed", "cuda", _torch_on_path, DAMAGED, (".source/torch",)),
+    Case("a torch folder on PYTHONPATH", "shadowed", "cuda", _torch_on_path, DAMAGED, ("source/torch",)),
     Case("torch.py on PYTHONPATH", "shadowed", "cuda", _script_on_path, DAMAGED, ("torch.py",)),
     Case("torch's sources in the working directory", "shadowed", "cuda", _checkout_in_cwd, DAMAGED,
          ("checkout/torch",)),

@@ -1,7 +1,8 @@
-"""Environments of Python that are copied from a base by hard links, and what may be done to one."""
+"""Environments of Python over a base (an overlay, or a copy by hard links), and what may be done to one."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -57,16 +58,31 @@ class Work:
         return next(place.glob("*.whl"))
 
     def environment(self, name: str, base: str) -> Environment:
-        prefix = self.folder / "environments" / name.replace(" ", "-").replace("/", "-")
-        shutil.rmtree(prefix, ignore_errors=True)
-        prefix.parent.mkdir(parents=True, exist_ok=True)
-        run("cp", "-al", self.base(base), prefix)
-        return Environment(self, prefix)
+        place = self.folder / "environments" / re.sub(r"[^\w.-]", "-", name)
+        Environment(self, place / base).destroy()
+        self.base(base)
+        if not self._overlaid(place):
+            place.mkdir(parents=True)
+            run("cp", "-al", self.base(base), place)
+        return Environment(self, place / base)
+
+    def _overlaid(self, place: Path) -> bool:
+        """Root makes a copy in no time."""
+        parts = {name: place.with_name(f"{place.name}.{name}") for name in ("upper", "work")}
+        for folder in (place, *parts.values()):
+            folder.mkdir(parents=True)
+        layers = f"lowerdir={self.folder}/bases,upperdir={parts['upper']},workdir={parts['work']},redirect_dir=on"
+        try:
+            run("mount", "-t", "overlay", "overlay", "-o", layers, place)
+        except (OSError, subprocess.CalledProcessError):
+            shutil.rmtree(place)
+            return False
+        return True
 
 
 @dataclass
 class Environment:
-    """One copy. Files are hard links into the base: they are replaced and never written to."""
+    """One copy, alone in its folder. Files may be hard links into the base: they are replaced and never written to."""
 
     work: Work
     prefix: Path
@@ -89,7 +105,7 @@ class Environment:
 
     def folder(self, name: str) -> Path:
         """An empty folder beside the environment."""
-        made = self.prefix.with_name(f"{self.prefix.name}.{name}")
+        made = self.prefix.with_name(name)
         made.mkdir(exist_ok=True)
         return made
 
@@ -137,7 +153,10 @@ class Environment:
         return path
 
     def destroy(self) -> None:
-        for path in self.prefix.parent.glob(f"{self.prefix.name}*"):
+        place = self.prefix.parent
+        if place.is_mount():
+            run("umount", place)
+        for path in (place, *place.parent.glob(f"{place.name}.*")):
             shutil.rmtree(path, ignore_errors=True)
 
 

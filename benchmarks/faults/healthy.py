@@ -166,7 +166,7 @@ def _other_preload(env: Environment) -> None:
 
 
 def _bitsandbytes(env: Environment) -> None:
-    env.install("bitsandbytes==0.48.2")
+    env.install("bitsandbytes==0.48.2", "packaging==25.0")
 
 
 def _pyc_written(env: Environment) -> None:

@@ -146,17 +146,6 @@ class Install(Model):
     """Libraries that HIP's runtime there needs and the loader finds nowhere."""
 
 
-class LoaderChoice(Model):
-    """The copy of a GPU library that the loader gives a new program that brings none itself. `key` is the soname."""
-
-    key: str
-    path: str
-    by: str
-    """`LD_LIBRARY_PATH`, `ld.so.cache`, `default folder`."""
-    shadows: tuple[str, ...] = ()
-    """Other copies of the same soname that it hides."""
-
-
 class Tool(Model):
     """A compiler, converter, profiler or debugger for GPUs. `key` is its path."""
 

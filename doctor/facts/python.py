@@ -103,7 +103,8 @@ class InstalledFault(Model):
     package: str
     version: str | None = None
     kind: Literal[
-        "missing", "cut", "other-python", "hidden", "no-binary", "mixed", "not-installed", "changed", "denied", "shared"
+        "missing", "cut", "other-python", "hidden", "no-binary", "mixed", "not-installed", "changed", "denied",
+        "shared", "not-executable",
     ]  # fmt: skip
     """`cut`: not all of it is there; `other-python`: compiled for another Python or CPU; `changed`: a whole
     library that is not the one the package brought; `hidden`: Python takes what is named in `files` for the package or

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field
 
-from doctor.facts.drivers import AmdgpuDriver, Install, Kfd, LoaderChoice, NvidiaDriver, Tool
+from doctor.facts.drivers import AmdgpuDriver, Install, Kfd, NvidiaDriver, Tool
 from doctor.facts.engines import CdiFile, ContainerEngine, Toolkit
 from doctor.facts.gemm import GemmProof, Measurement, Tuned
 from doctor.facts.gpu import Gpu
@@ -81,7 +81,8 @@ class Snapshot(Model):
     cuda: tuple[Install, ...] | None = None
     tools: tuple[Tool, ...] | None = None
     """Compilers, converters, profilers and debuggers of both vendors."""
-    loader: tuple[LoaderChoice, ...] | None = None
+    loader: tuple[LoadedLibrary, ...] | None = None
+    """Which copies of GPU libraries the loader gives a program that brings none itself."""
     torch: Torch = Torch()
     interpreter: Interpreter = Interpreter()
     process: Process = Process()
@@ -97,6 +98,8 @@ class Snapshot(Model):
     builds: tuple[Build, ...] | None = None
     """Of packages and libraries, where two machines are to be compared."""
     environment: Mapping[str, str] | None = None
+    dead_paths: Mapping[str, str] | None = None
+    """Variable → what is wrong with the file or folder that it names."""
     service_environment: Mapping[str, str] | None = None
     """What a text shows of the environment that a service was started with (its unit, or its own log)."""
     lost_variables: tuple[LostVariable, ...] | None = None

@@ -157,6 +157,8 @@ _LACKING: dict[str, Any] = {
     "AmdgpuDriver": lambda values: ("smi_error",) if values["smi_seconds"] is not None else (),
     "ContainerEngine": lambda values: ("config_error",) if values["runtimes"] is not None else (),
     "Toolkit": lambda values: ("config_error",) if values["no_cgroups"] is not None else (),
+    "LoadedLibrary": lambda _: ("intended", "missing_versions", "missing_symbols", "release", "same_build"),
+    "GpuBinary": lambda values: ("missing_symbols", "cxx11_abi") if values["package"] == "torch" else (),
     "Package": lambda values: ("requires_python",) if values["requires"] is not None else (),
     "PciDevice": lambda values: ("acs_redirect",) if values["kind"] not in (None, "other") else (),
     "Process": lambda values: values if values["pid"] is None else (),

@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doctor.facts.python import Package
-from doctor.facts.snapshot import Snapshot
-from doctor.knowledge.store import table
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
+    from doctor.facts.python import Package
+    from doctor.facts.snapshot import Snapshot
     from doctor.knowledge.frameworks import TensorflowBuild
 
 
@@ -26,6 +25,24 @@ class Unmet(NamedTuple):
     wants: str
     specifier: str
     held: Package | None
+
+    @property
+    def too_old(self) -> bool:
+        """The installed release is older than what is asked for; a newer one often serves all the same."""
+        from packaging.specifiers import SpecifierSet
+        from packaging.version import InvalidVersion, Version
+
+        try:
+            here = Version(self.held.version if self.held else "")
+            floors = [s for s in SpecifierSet(self.specifier) if s.operator in (">=", ">", "==", "~=")]
+            return any(here < Version(floor.version.removesuffix(".*")) for floor in floors)
+        except InvalidVersion:
+            return False
+
+    @property
+    def other_major(self) -> bool:
+        """No release of the installed one's major is asked for."""
+        return self.held is not None and not _meets(self.specifier, f"{Dotted(self.held.version).major}.0.0")
 
 
 def unmet(
@@ -122,6 +139,8 @@ def _meets(specifier: str, version: str) -> bool:
 
 def tested_tensorflow(version: str) -> TensorflowBuild | None:
     """With what a TensorFlow release was built and tested (`2.17.0`, `2.17.1` asks the release of that minor)."""
+    from doctor.knowledge.store import table
+
     rows = table("tensorflow_builds")
     row = rows.get(version) or rows.get(f"{Dotted(version).series()}.0")
     from doctor.knowledge.frameworks import TensorflowBuild

@@ -50,8 +50,7 @@ def _ways(install: Install) -> str:
 
 def _loaded(machine: Snapshot) -> Iterator[str]:
     for choice in machine.loader or ():
-        hides = f", which hides {', '.join(choice.shadows)}" if choice.shadows else ""
-        yield f"{choice.key} from {choice.path} by {choice.by}{hides}"
+        yield f"{choice.key} from {choice.path} by {choice.by}"
 
 
 def _holding(machine: Snapshot) -> Iterator[str]:

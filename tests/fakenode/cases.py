@@ -196,6 +196,10 @@ BROKEN: tuple[Case, ...] = (
         "a Linux driver inside WSL", "wsl-gpu-misconfigured", "error",
         Node("rtx4090", distribution="wsl-ubuntu-24.04", wsl=True, faults=(nvidia.linux_driver_in_wsl,)),
     ),
+    Case(
+        "WSL without libcuda", "wsl-gpu-misconfigured", "error",
+        Node("rtx4090", distribution="wsl-ubuntu-24.04", wsl=True, faults=(nvidia.no_libcuda,)),
+    ),
     Case("no firmware for amdgpu", "amdgpu-driver-not-loaded", "error", _mi300x(amd.firmware_missing)),
     Case("one of two GPUs not in KFD", "amdgpu-driver-not-loaded", "warning", _mi300x(amd.one_not_in_kfd)),
     Case("ROCm without HSA's runtime", "gpu-libs-not-found", "error", _mi300x(amd.no_hsa_runtime)),

@@ -310,3 +310,5 @@ def linux_driver_in_wsl(machine: Machine) -> None:
     for name in ("libcuda", "libnvidia-ml"):
         machine.files[f"{folder}/{name}.so.560.35.03"] = stand_in.empty_library(name)
         machine.links[f"{folder}/{name}.so.1"] = f"{name}.so.560.35.03"
+    entries = [("libcuda.so.1", f"/{place}/libcuda.so.1") for place in (folder, "usr/lib/wsl/lib")]
+    machine.files["etc/ld.so.cache"] = stand_in.loader_cache(*entries)

@@ -81,6 +81,9 @@ def _libraries(machine: Machine, tree: Tree) -> None:
         tree.write(f"{folder}/{file}", content, 0o755)
         if not machine.wsl:
             tree.link(f"{folder}/{name}.so.1", file)
+    if machine.wsl:  # by /etc/ld.so.conf.d/ld.wsl.conf
+        entries = [(f"{name}.so.1", f"/{folder}/{name}.so.1") for name in names]
+        tree.write("etc/ld.so.cache", stand_in.loader_cache(*entries))
 
 
 def _answers(machine: Machine) -> str:

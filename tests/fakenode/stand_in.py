@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import struct
 import subprocess
 import tempfile
 from collections.abc import Iterable
@@ -36,6 +37,17 @@ def nvml(missing: Iterable[str] = ()) -> bytes:
 def empty_library(name: str) -> bytes:
     """A shared object that exports nothing."""
     return _compiled("", f"{name}.so.1")
+
+
+def loader_cache(*entries: tuple[str, str]) -> bytes:
+    """An ld.so.cache of those names and paths, in glibc's format."""
+    names, table = b"", []
+    start = 48 + 24 * len(entries)
+    for name, path in entries:
+        table.append(struct.pack("<iIIIQ", 0x303, start + len(names), start + len(names) + len(name) + 1, 0, 0))
+        names += name.encode() + b"\0" + path.encode() + b"\0"
+    head = b"glibc-ld.so.cache1.1" + struct.pack("<II", len(entries), len(names)) + bytes(20)
+    return head + b"".join(table) + names
 
 
 @lru_cache(maxsize=64)

@@ -16,20 +16,15 @@ _HEADER, _ENTRY = 48, struct.Struct("<iIIIQ")
 _MOST = 100_000
 
 
-def read(data: bytes, stems: tuple[str, ...] | None = None) -> tuple[tuple[str, str], ...]:
-    """(name, path) of every entry whose name starts with one of `stems` and `.so`; of all without `stems`. ParserError
-    where it is no cache."""
+def read(data: bytes) -> tuple[tuple[str, str], ...]:
+    """(name, path) of every entry. ParserError where it is no cache."""
     start = data.find(_MAGIC)
     if start < 0 or start + _HEADER > len(data):
         raise ParserError("no table of ld.so.cache")
     (count,) = struct.unpack_from("<I", data, start + 20)
     table = data[start + _HEADER : start + _HEADER + min(count, _MOST) * _ENTRY.size]
-    wanted = tuple(f"{stem}.so".encode() for stem in stems) if stems is not None else b""
-    found = []
-    for _, key, value, _, _ in _ENTRY.iter_unpack(table[: len(table) // _ENTRY.size * _ENTRY.size]):
-        if data.startswith(wanted, start + key):
-            found.append((_text(data, start + key), _text(data, start + value)))
-    return tuple(found)
+    entries = _ENTRY.iter_unpack(table[: len(table) // _ENTRY.size * _ENTRY.size])
+    return tuple((_text(data, start + key), _text(data, start + value)) for _, key, value, _, _ in entries)
 
 
 def _text(data: bytes, place: int) -> str:

@@ -31,6 +31,7 @@ class Mount(NamedTuple):
     options: str
     """Of the superblock."""
     noexec: bool = False
+    read_only: bool = False
 
 
 def read(text: str) -> tuple[Mount, ...]:
@@ -46,6 +47,17 @@ def at(mounts: tuple[Mount, ...], point: str) -> Mount | None:
     return next((m for m in reversed(mounts) if m.point == point), None)
 
 
+def holding(mounts: tuple[Mount, ...], path: str) -> Mount | None:
+    """The mount that a file at this path is on.
+
+    >>> mounts = read("shm /dev/shm tmpfs rw 0 0\\n/dev/sda1 / ext4 rw 0 0\\n")
+    >>> [holding(mounts, path).point for path in ("/dev/shm/a", "/dev/shm2", "/")]
+    ['/dev/shm', '/', '/']
+    """
+    found = [m for m in mounts if f"{path.rstrip('/')}/".startswith(f"{m.point.rstrip('/')}/")]
+    return max(reversed(found), key=lambda m: len(m.point), default=None)
+
+
 def size_bytes(mount: Mount) -> int | None:
     """The `size=` option of a tmpfs; None without one (the kernel then takes half of the memory)."""
     match = _SIZE.search(mount.options)
@@ -57,8 +69,9 @@ def _line(line: str) -> Mount | None:
     if len(fields) >= 9 and "-" in fields[6:]:
         dash = fields.index("-", 6)
         tail = [*fields[dash + 1 :], "", "", ""]
-        point, root, noexec = _plain(fields[4]), _plain(fields[3]), "noexec" in fields[5].split(",")
-        return Mount(point, clean(tail[0], 64), _plain(tail[1]), root, clean(tail[2], 4000), noexec)
+        point, root, flags, options = _plain(fields[4]), _plain(fields[3]), fields[5].split(","), clean(tail[2], 4000)
+        read_only = "ro" in flags or options.startswith("ro")
+        return Mount(point, clean(tail[0], 64), _plain(tail[1]), root, options, "noexec" in flags, read_only)
     if len(fields) >= 6 and fields[1].startswith("/"):
         return Mount(_plain(fields[1]), clean(fields[2], 64), _plain(fields[0]), None, clean(fields[3], 4000))
     return None

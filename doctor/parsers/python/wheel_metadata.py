@@ -15,6 +15,7 @@ from doctor.parsers.lib.printable import clean
 
 _FIELD = re.compile(r"^([A-Za-z][A-Za-z\-]{1,40}): ?(.{0,2000})$")
 _EXTRA = re.compile(r";.{0,1000}?\bextra\s{0,4}==")
+_END = re.compile(rb"\n\r?\n")
 _MOST_LINES = 3000
 _MOST = 300
 
@@ -26,6 +27,11 @@ class Metadata(NamedTuple):
     version: str | None
     requires_python: str | None
     requires: tuple[str, ...]
+
+
+def read_head(raw: bytes) -> Metadata:
+    """Of a file's beginning, as bytes: the description is not decoded."""
+    return read(_END.split(raw, maxsplit=1)[0].decode("utf-8", "replace"))
 
 
 def read(text: str) -> Metadata:

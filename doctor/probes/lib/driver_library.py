@@ -18,7 +18,6 @@ SONAME = "libcuda.so.1"
 _VERSION = re.compile(r"\.so\.(\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)$")
 _STUB_BYTES = 2 << 20
 """NVIDIA's library has 20 MB and more and its driver's version in its name; a stub has neither. WSL's is small too."""
-_PROGRAMS = ("bin/sh", "usr/bin/env", "usr/bin/python3")
 
 
 def look(system: System, sheet: FactSheet) -> None:
@@ -26,18 +25,16 @@ def look(system: System, sheet: FactSheet) -> None:
     if not environ.known:
         return  # an image or a pod may set LD_LIBRARY_PATH, which a tree does not show
     loader = Loader(system, environ.value or {})
-    main = next((o for path in _PROGRAMS if (real := system.real(path).value) and (o := loader.open(real))), None)
-    if main is None:
+    if (main := loader.any_program()) is None:
         return
     answer = loader.ask(SONAME, main)
     source = f"file:/{answer.path or main.path}"
     sheet.put("nvidia_driver.libcuda_found", answer.path is not None, source)
-    if answer.path is None:
-        return
-    info, real = loader.info(answer.path), loader.real(answer.path)
+    info, real = (loader.info(answer.path), loader.real(answer.path)) if answer.path else (None, "")
     version = _VERSION.search(real)
-    sheet.put("nvidia_driver.libcuda.path", f"/{answer.path}", source)
-    sheet.put("nvidia_driver.libcuda.by", answer.by or "", source)
+    if answer.path:
+        sheet.put("nvidia_driver.libcuda.path", f"/{answer.path}", source)
+        sheet.put("nvidia_driver.libcuda.by", answer.by or "", source)
     if version:
         sheet.put("nvidia_driver.libcuda.version", version[1], source)
     stub = version is None and info is not None and 0 < info.size < _STUB_BYTES and "/wsl/" not in f"/{real}"

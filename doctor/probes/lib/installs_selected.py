@@ -1,6 +1,6 @@
 """What leads to an installation: PATH, LD_LIBRARY_PATH, the loader's configuration and cache, and the variables.
 
-The loader looks in LD_LIBRARY_PATH first, then in its cache (ld.so(8)); a program's own RPATH is not looked at here.
+Which copy of a library a program gets is asked of python_loader's simulation, for a program without a RPATH.
 """
 
 from __future__ import annotations
@@ -8,11 +8,12 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from doctor.parsers.elf import gpu_library, ld_so_cache, ld_so_conf
+from doctor.parsers.elf import gpu_library, ld_so_conf
 from doctor.parsers.lib.printable import clean
 from doctor.probes.lib.install_versions import Found
+from doctor.probes.lib.loader_files import READS as OF_FILES
+from doctor.probes.lib.python_loader import Loader
 from doctor.system.base import System
 
 READS: tuple[str, ...] = (
@@ -23,18 +24,11 @@ READS: tuple[str, ...] = (
     "file:etc/ld.so.conf public",
     "dir:etc/ld.so.conf.d public",
     "file:etc/ld.so.conf.d/*.conf public",
-    "file:etc/ld.so.cache public",
+    *OF_FILES,
 )
 VARIABLES = ("ROCM_PATH", "ROCM_HOME", "HIP_PATH", "CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")
 _TOOLS = ("nvcc", "hipcc")
 _FOLDERS_AT_MOST = 40
-
-
-class Choice(NamedTuple):
-    key: str
-    path: str
-    by: str
-    shadows: tuple[str, ...]
 
 
 @dataclass
@@ -42,7 +36,7 @@ class Selection:
     """`leads` are (what leads, real path that it leads to)."""
 
     leads: list[tuple[str, str]] = field(default_factory=list)
-    loader: list[Choice] = field(default_factory=list)
+    loader: list[dict[str, str | None]] = field(default_factory=list)
     source: str = "file:/etc/ld.so.cache"
 
     def selected_by(self, held: Found) -> tuple[str, ...]:
@@ -64,8 +58,11 @@ def look(system: System, installs: tuple[Found, ...]) -> Selection:
             selection.leads.append(("/opt/rocm", target))
         if system.stat("usr/local/cuda").known and (target := system.real("usr/local/cuda").value):
             selection.leads.append(("/usr/local/cuda", target))
-    copies = [*_of_variable(system, environ, selection), *_of_cache(system, bool(installs))]
-    _choose(system, selection, copies, installs)
+    selection.leads += [("LD_LIBRARY_PATH", real) for folder in _split(environ.get("LD_LIBRARY_PATH", ""))
+                        if (real := _real(system, f"/{folder}"))]  # fmt: skip
+    selection.loader += _taken(system, environ, installs)
+    if any(choice["by"] == "LD_LIBRARY_PATH" for choice in selection.loader):
+        selection.source = "environment:LD_LIBRARY_PATH"
     return selection
 
 
@@ -102,52 +99,18 @@ def _configured(system: System) -> Iterator[tuple[str, str]]:
                 yield f"/etc/{file}", real
 
 
-def _of_variable(system: System, environ: Mapping[str, str], selection: Selection) -> Iterator[tuple[str, str, str]]:
-    """(soname, path, what leads there) of GPU libraries in the folders of LD_LIBRARY_PATH."""
+def _taken(system: System, environ: Mapping[str, str], installs: tuple[Found, ...]) -> Iterator[dict[str, str | None]]:
+    """Of the GPU libraries of the installations and of LD_LIBRARY_PATH's folders: what the loader gives a program."""
+    names = {soname for held in installs for soname in held.sonames}
     for folder in _split(environ.get("LD_LIBRARY_PATH", "")):
-        real = _real(system, f"/{folder}")
-        if real is None:
-            continue
-        selection.leads.append(("LD_LIBRARY_PATH", real))
         for name in system.list_dir(folder).value or ():
             library = gpu_library.read(name) if name.startswith("lib") and ".so." in name else None
-            if library and name == library.soname:
-                yield library.soname, f"/{folder}/{name}", "LD_LIBRARY_PATH"
-
-
-def _of_cache(system: System, wanted: bool) -> Iterator[tuple[str, str, str]]:
-    if not wanted:
-        return
-    cache = system.read_bytes("etc/ld.so.cache", length=8 << 20)
-    stems = tuple(gpu_library.COMPONENTS)
-    for name, path in cache.then(lambda data: ld_so_cache.read(data, stems)).value or ():
-        library = gpu_library.read(name)
-        if library and name == library.soname:
-            yield library.soname, clean(path), "ld.so.cache"
-
-
-def _choose(
-    system: System, selection: Selection, copies: list[tuple[str, str, str]], installs: tuple[Found, ...]
-) -> None:
-    by_name: dict[str, list[tuple[str, str]]] = {}
-    for soname, path, by in copies:
-        by_name.setdefault(soname, []).append((path, by))
-    for held in installs:
-        for soname, path in held.sonames.items():
-            if soname in by_name:
-                by_name[soname].append((path, "installed"))
-    for soname, ways in sorted(by_name.items()):
-        first, by = ways[0]
-        real = {_real(system, first)}
-        shadows = []
-        for path, _ in ways[1:]:
-            target = _real(system, path)
-            if target not in real:
-                real.add(target)
-                shadows.append(path)
-        selection.loader.append(Choice(soname, first, by, tuple(shadows[:8])))
-    if any(c.by == "LD_LIBRARY_PATH" for c in selection.loader):
-        selection.source = "environment:LD_LIBRARY_PATH"
+            names |= {name} if library and name == library.soname else set()
+    loader = Loader(system, environ)
+    if names and (main := loader.any_program()):
+        for answer in (loader.ask(name, main) for name in sorted(names)):
+            if answer.path:
+                yield {"key": answer.name, "path": f"/{answer.path}", "by": answer.by}
 
 
 def _split(paths: str) -> list[str]:

@@ -57,14 +57,9 @@ class Info(NamedTuple):
 
 _ALWAYS = set(Info._fields) - set(Info._field_defaults)
 _VERSIONED = (
-    "libc.so.6",
-    "libm.so.6",
-    "libstdc++.so.6",
-    "libgcc_s.so.1",
-    "libgomp.so.1",
-    "libpthread.so.0",
-    "libdl.so.2",
-)
+    "libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1", "libgomp.so.1",
+    "libpthread.so.0", "libdl.so.2",
+)  # fmt: skip
 """Libraries of the system, which differ between machines by the versions that they define."""
 
 

@@ -103,10 +103,8 @@ def _unconfigured(system: System, prefix: str, real: str) -> str:
 def not_executable(system: System, choice: Choice) -> str | None:
     """Whether the file system of the environment's packages lets no library be loaded from it."""
     for folder in (f for f in choice.site_packages if f.startswith(f"{choice.prefix}/")):
-        real = f"/{system.real(folder).value or folder}/"
         mounts = system.read_text("proc/self/mountinfo").then(mountinfo.read).value or ()
-        holding = [m for m in mounts if real.startswith(m.point.rstrip("/") + "/")]
-        inner = max(reversed(holding), key=lambda m: len(m.point), default=None)
+        inner = mountinfo.holding(mounts, f"/{system.real(folder).value or folder}")
         return f"/{choice.prefix} is on {inner.point}, {_NOEXEC}" if inner and inner.noexec else None
     return None
 

@@ -14,7 +14,7 @@ from doctor.system.base import System
 
 _OTHERS = frozenset({"pillow", "pyarrow", "cuda-pathfinder"})
 _LEFT_OUT = re.compile(
-    r"(?:^|/)(?:tests?|include|share|docs?|examples|benchmarks|__pycache__)/|\.dist-info/"
+    r"(?:^|/)(?:tests?|include|share|docs?|examples|benchmarks|__pycache__)/|\.dist-info/(?!METADATA$)"
     r"|\.(?:a|pyi|h|hpp|cuh|md|txt|rst|pyc|cmake|typed)$"
 )
 """What is deleted on purpose to make an image small: nothing that runs needs it."""

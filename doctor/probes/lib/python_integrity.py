@@ -98,7 +98,7 @@ def _told(
         faults += found
         late += [] if whole else [one.package]
     faults += [*around(owned), *_mixed(system, owned), *_without_binary(system, owned, torch), *_moved(system, owned)]
-    faults += [*_denied(system, folders), *_shared(owned)]
+    faults += [*_denied(system, folders), *_shared(owned), *_not_executable(system, owned)]
     return {"faults": faults, "late": late}
 
 
@@ -124,6 +124,18 @@ def _denied(system: System, folders: Mapping[str, Sequence[str]]) -> Iterator[di
         for name in sorted(set(names) & (STACK | {"nvidia"})):
             if system.list_dir(f"{site}/{name}").state is State.DENIED:
                 yield row(name, None, "denied", [f"/{site}/{name}"], "")
+
+
+def _not_executable(system: System, owned: Sequence[Owned]) -> Iterator[dict[str, Any]]:
+    """Programs that torch and Triton start (ptxas), as a copy without permissions leaves them."""
+    for one in owned:
+        programs = [f.path for f in one.files if _PROGRAM.match(f.path)]
+        modes = ((path, system.stat(f"{one.folder}/{path}").value) for path in programs)
+        if wrong := [path for path, held in modes if held and held.kind == "file" and not held.mode & 0o111]:
+            yield _row(one, "not-executable", wrong, "")
+
+
+_PROGRAM = re.compile(r"^(?:torch|triton/backends/[a-z]{2,20})/bin/[\w\-]{1,60}$")
 
 
 def _shared(owned: Sequence[Owned]) -> Iterator[dict[str, Any]]:
@@ -169,9 +181,8 @@ def _is_another(raw: bytes, file: File) -> bool:
     import base64
     import hashlib
 
-    return base64.urlsafe_b64encode(hashlib.sha256(raw).digest()).decode().rstrip("=") != (file.digest or "")[
-        7:
-    ].rstrip("=")
+    made = base64.urlsafe_b64encode(hashlib.sha256(raw).digest()).decode()
+    return made.rstrip("=") != (file.digest or "").removeprefix("sha256=").rstrip("=")
 
 
 def _without_binary(system: System, owned: Sequence[Owned], torch: tuple[str, str] | None) -> Iterator[dict[str, Any]]:
@@ -220,20 +231,19 @@ class _Work:
         rest: list[File] = []
         for file in one.files:
             (first if _first(file.path) else rest).append(file)
-        faults, whole = self._looked(one, first, max(left_s, 0.5))
-        more, all_of_it = self._looked(one, rest, left_s - _FIRST_S) if left_s > _FIRST_S else ([], not rest)
-        known = any(row["kind"] == "other-python" for row in faults)
-        return [*faults, *more, *([] if known else self._of_other_python(one))], whole and all_of_it
-
-    def _looked(self, one: Owned, files: Sequence[File], seconds: float) -> tuple[list[dict[str, Any]], bool]:
-        sizes = self._system.sizes([f"{one.folder}/{f.path}" for f in files], deadline_s=seconds).value or ()
         found: dict[str, list[str]] = {}
+        whole = self._looked(one, first, max(left_s, 0.5), found)
+        all_of_it = self._looked(one, rest, left_s - _FIRST_S, found) if left_s > _FIRST_S else not rest
+        rows = [_row(one, k, paths, self._described() if k == "other-python" else "") for k, paths in found.items()]
+        return [*rows, *([] if "other-python" in found else self._of_other_python(one))], whole and all_of_it
+
+    def _looked(self, one: Owned, files: Sequence[File], seconds: float, found: dict[str, list[str]]) -> bool:
+        """Adds to `found`, by kind; whether all was looked at."""
+        sizes = self._system.sizes([f"{one.folder}/{f.path}" for f in files], deadline_s=seconds).value or ()
         for file, size in zip(files, sizes, strict=False):
             if kind := self._fault(one, file, size):
                 found.setdefault(kind, []).append(file.path)
-        of_all = f"{len(files)} files of that kind"
-        rows = [_row(one, k, paths, self._described() if k == "other-python" else of_all) for k, paths in found.items()]
-        return rows, len(sizes) == len(files) and NO_FILE not in sizes
+        return len(sizes) == len(files) and NO_FILE not in sizes
 
     def _fault(self, one: Owned, file: File, size: int) -> str | None:
         path = f"{one.folder}/{file.path}"
@@ -266,8 +276,9 @@ class _Work:
         return self._system.derived_from("unwritten", path, _is_no_library, deadline_s=2.0).value is True
 
     def _of_other_python(self, one: Owned) -> list[dict[str, Any]]:
-        """Modules that are there, and for other releases of Python alone."""
-        if not self._minor:
+        """Modules that are there, and for other releases of Python alone. Beside modules for all releases (abi3) one of
+        another release is the wheel's own slip."""
+        if not self._minor or any(file.path.endswith(".abi3.so") for file in one.files):
             return []
         fits: set[str] = set()
         wrong: dict[str, str] = {}

@@ -22,6 +22,7 @@ from doctor.system.base import System
 READS: tuple[str, ...] = ("environment secret-bearing", *OF_FILES)
 _ALWAYS_VERSIONED = ("libstdc++.so.6", "libgcc_s.so.1", "libgomp.so.1")
 """Each build of GCC gives their symbols versions: a file of that name without any is something else."""
+_PROGRAMS = ("bin/sh", "usr/bin/env", "usr/bin/python3")
 _MOST_OBJECTS = 400
 _MOST_FOLDERS = 200
 _MOST_PRELOADS = 20
@@ -88,6 +89,10 @@ class Loader:
                 if fresh is not None:
                     waiting.append(fresh)
         return first
+
+    def any_program(self) -> Loaded | None:
+        """The system's shell or another program, loaded: what it gets every program without a RPATH gets."""
+        return next((made for path in _PROGRAMS if (made := self.open(self.real(path)))), None)
 
     def resembling(self, beginning: str, asker: Loaded) -> list[str]:
         """Names that begin so (`libcudnn.so.`) wherever `asker` would have the loader look."""

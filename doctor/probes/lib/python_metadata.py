@@ -1,7 +1,6 @@
-"""What the installed packages of the GPU stack require of each other, from their METADATA files.
+"""What the installed packages require of each other, from their METADATA files.
 
-Called by python_env. One small read a package; only those of the list are read, and only requirements that name
-another package of the stack are kept.
+Called by python_env, where a package of the GPU stack is installed. One small read a package.
 """
 
 from __future__ import annotations
@@ -31,19 +30,22 @@ STACK = frozenset({
     "scipy", "pandas", "scikit-learn", "compressed-tensors", "protobuf", "xgrammar",
     "cuda-toolkit", "cuda-bindings", "cuda-python",
 })  # fmt: skip
-"""Packages whose requirements are read, and that a kept requirement names; the nvidia-* ones are named too."""
+"""The GPU stack; its nvidia-* packages are named by their prefix."""
 PLAIN = frozenset({"numpy", "protobuf", "huggingface-hub", "ray", "scipy", "pandas", "scikit-learn"})
 """Those of them that are in environments without a GPU stack, too."""
+OTHERS_SAY = re.compile(r"^(?:torch$|nvidia-|cuda-|rocm|amd|jax|(?:pytorch-)?triton)")
+"""Requirements that rules on libraries and on torch's companions are about."""
 _HEAD = 96 << 10
 _NAME = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._\-]{0,100})")
-_MOST_READ = 120
+_MOST_READ = 600
 
 
 def add(
     system: System, packages: Sequence[dict[str, Any]], folders: Mapping[str, Sequence[str]]
 ) -> list[tuple[dict[str, Any], tuple[str, ...]]]:
-    """Gives the packages of the stack `requires` and `requires_python`, where their metadata can be read. Returns
-    these, and the packages that they need, each with all that it requires."""
+    """Gives packages `requires` and `requires_python`, where their metadata can be read: all requirements of those of
+    the stack and of what they need; of others what they require of the stack. Returns the former, each with all that it
+    requires."""
     places: dict[str, tuple[str, str]] = {}
     for folder, names in folders.items():
         for name in names:
@@ -54,23 +56,25 @@ def add(
     if not (STACK - PLAIN) & set(waiting):
         return asking
     rows = {(p["name"], p["location"]): p for p in packages}
-    seen = set(waiting)
-    while waiting and len(asking) < _MOST_READ:
-        name = waiting.popleft()
+    seen, rest = set(waiting), iter(places)
+    for _ in range(_MOST_READ):
+        ours = bool(waiting)
+        name = waiting.popleft() if ours else next((n for n in rest if n not in seen), "")
+        if not name:
+            break
         location, path = places[name]
         package = rows.get((name, location))
-        reading = system.read_bytes(path, length=_HEAD)
-        metadata = reading.then(lambda raw: wheel_metadata.read(raw.decode("utf-8", "replace"))).value
+        metadata = system.read_bytes(path, length=_HEAD).then(wheel_metadata.read_head).value
         if metadata is None or package is None:
             continue
-        if name in STACK:
-            package["requires"] = [line for line in metadata.requires if _in_stack(line)]
-        if name in STACK and metadata.requires_python:
+        package["requires"] = [line for line in metadata.requires if ours or _in_stack(line)]
+        if ours and metadata.requires_python:
             package["requires_python"] = metadata.requires_python
-        asking.append((package, metadata.requires))
-        needed = {named(line) for line in metadata.requires if "extra" not in line.partition(";")[2]}
-        waiting.extend(sorted(needed & places.keys() - seen))
-        seen |= needed
+        if ours:
+            asking.append((package, metadata.requires))
+            needed = {named(line) for line in metadata.requires if "extra" not in line.partition(";")[2]}
+            waiting.extend(sorted(needed & places.keys() - seen))
+            seen |= needed & places.keys()
     return asking
 
 

@@ -15,10 +15,9 @@ from doctor.probes.lib import python_metadata
 from doctor.probes.lib.python_installed import row
 from doctor.probes.lib.python_shadows import imports
 from doctor.system.base import System
+from doctor.versions import Dotted
 
 _EGG = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._]{0,100})(?:-\d[^/]{0,100})?\.(?:egg|egg-link|egg-info)$")
-_OTHERS_SAY = re.compile(r"^(?:torch$|nvidia-|cuda-|rocm|amd|jax|(?:pytorch-)?triton)")
-"""Rules on libraries and on torch's companions say what is wrong there."""
 _MOST_PTH, _MOST_FOLDERS = 40, 40
 
 Asking = Sequence[tuple[Mapping[str, Any], tuple[str, ...]]]
@@ -39,11 +38,13 @@ def lacking(
     for package, lines in asking:
         for line in lines:
             name = python_metadata.named(line)
-            if not name or name in held or _OTHERS_SAY.match(name) or not _counts(line, python):
+            if not name or name in held or python_metadata.OTHERS_SAY.match(name) or not _counts(line, python):
                 continue
             also = _by_pth(system, folders) if also is None else also
             module = name.replace("-", "_")
-            if any(_has(names, name, module) for names in (*folders.values(), *also)):
+            if any(_has(names, name, module) for names in (*folders.values(), *also)) and not _left(
+                system, folders, module
+            ):
                 continue
             text = inits.get(package["name"], "")
             if package["name"] not in python_metadata.STACK and not _imported_somewhere(module, text):
@@ -60,9 +61,14 @@ def _imported_somewhere(module: str, text: str) -> bool:
 def _counts(line: str, python: str | None) -> bool:
     if ";" not in line:
         return True
+    if python and (older := _OLDER.search(line)):  # the usual marker: the parser of the whole grammar is slow to load
+        return Dotted(python) < older[1]
     from doctor.knowledge.requirements import holds
 
     return holds(line, python)
+
+
+_OLDER = re.compile(r""";[ \t]{0,4}python_version[ \t]{0,4}<[ \t]{0,4}["'](3\.\d{1,2})["'][ \t]{0,4}$""")
 
 
 def texts(system: System, asking: Asking) -> dict[str, str]:
@@ -94,6 +100,16 @@ def _by_pth(system: System, folders: Mapping[str, Sequence[str]]) -> list[Sequen
                     path = place.strip("/") if place.startswith("/") else f"{folder}/{place}"
                     found.append(system.list_dir(path).value or ())
     return found
+
+
+def _left(system: System, folders: Mapping[str, Sequence[str]], module: str) -> bool:
+    """A folder without a module in it, as an uninstall leaves it."""
+    places = [folder for folder, names in folders.items() if module in names]
+    held = [system.list_dir(f"{folder}/{module}").value for folder in places]
+    return bool(held) and all(names is not None and not _MODULE.search("\n".join(names)) for names in held)
+
+
+_MODULE = re.compile(r"\.(?:py|pyc|so)$", re.M)
 
 
 def _has(names: Sequence[str], name: str, module: str) -> bool:

@@ -71,8 +71,8 @@ def probe(system: System, sheet: FactSheet) -> None:
     loaded = _module(system, sheet)
     _libraries(system, sheet)
     _module_on_disk(system, sheet)
+    driver_library.look(system, sheet)
     if loaded is not False:
-        driver_library.look(system, sheet)
         _proc(system, sheet)
         _fabric_manager(system, sheet)
     _nvml(system, sheet, loaded)

@@ -110,6 +110,8 @@ def _contents(system: System, sheet: FactSheet, choice: Choice) -> None:
         from doctor.probes.lib import python_plugins
 
         python_plugins.look(system, sheet, listed, packages, choice.path, choice.version)
+    elif packages:
+        sheet.put("plugin_libraries", [], first.source)
     if sheet.get("torch.installed") is not None and sheet.get("torch.build") not in ("cuda", "rocm", "cpu"):
         sheet.absent("libraries", first.source, [], "no torch that was built for CUDA, ROCm or the CPU")
     if sheet.get("packages") is not None and sheet.get("binaries") is None:

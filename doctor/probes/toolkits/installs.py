@@ -58,7 +58,7 @@ def probe(system: System, sheet: FactSheet) -> None:
         if not any(h.stack == stack for h in found.values()):
             system.list_dir(folder).then(lambda _: []).into(sheet, stack)
     if selection.loader:
-        sheet.put("loader", [c._asdict() for c in selection.loader], selection.source)
+        sheet.put("loader", selection.loader, selection.source)
 
 
 def _missing(system: System, prefix: str) -> list[str] | None:

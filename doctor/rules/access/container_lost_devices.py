@@ -38,9 +38,6 @@ A new container works; in the old one, opening /dev/nvidiactl fails with EPERM.
 ## Fix
 Restart the container. To prevent it, use CDI or the cgroupfs driver, or pass each node with --device.
 
-## Fix safety
-Needs a new container.
-
 ## References
 https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/troubleshooting.html
 https://github.com/NVIDIA/nvidia-container-toolkit/issues/48

@@ -54,9 +54,6 @@ Recreate the container with the GPU; a running container cannot get new devices.
 - Kubernetes: `nvidia.com/gpu: 1` or `amd.com/gpu: 1` in resources.limits.
 - Apptainer: `--nv` or `--rocm`.
 
-## Fix safety
-Recreates the container; data outside volumes is lost. Nothing on the host changes.
-
 ## References
 https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html
 https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html

@@ -38,9 +38,6 @@ it is information.
 ## Fix
 Rootful engine: false. Rootless engine: true. Or use CDI, which needs neither.
 
-## Fix safety
-Applies to containers started afterwards.
-
 ## References
 https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html#rootless-mode
 """,

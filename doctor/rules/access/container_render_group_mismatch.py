@@ -48,9 +48,6 @@ In the container: `stat -c '%g %n' /dev/kfd /dev/dri/renderD*` and `id -G`.
 ## Fix
 Start the container with `--group-add NUMBER` (the node's group number). Rootless podman: `--group-add keep-groups`.
 
-## Fix safety
-Needs a new container. Nothing on the host changes.
-
 ## References
 https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html
 https://github.com/odysseus-dev/odysseus/pull/515

@@ -37,9 +37,6 @@ error message it is information.
 ## Fix
 Container: `--ulimit memlock=-1`. Host: a file in /etc/security/limits.d, or LimitMEMLOCK=infinity in the unit.
 
-## Fix safety
-Applies to processes started afterwards. A program may then pin all memory.
-
 ## References
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
 AMD-AGI/Primus preflight: warns below 32 GiB (2026-08)

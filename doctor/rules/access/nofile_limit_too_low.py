@@ -37,9 +37,6 @@ message it is information, except where a program on several GPUs could not load
 ## Fix
 Raise the soft limit, in the container with --ulimit.
 
-## Fix safety
-Applies to processes started afterwards.
-
 ## References
 https://docs.pytorch.org/docs/stable/multiprocessing.html#sharing-strategies
 """,

@@ -51,9 +51,6 @@ device number rules it out: a job without GPUs has none to count.
 Request GPUs when submitting: `--gpus-per-node=1` or `--gres=gpu:1`; in a pod `resources.limits` with `nvidia.com/gpu:
 1` or `amd.com/gpu: 1`.
 
-## Fix safety
-The job must be submitted again.
-
 ## References
 https://slurm.schedmd.com/gres.html
 """,

@@ -29,8 +29,8 @@ RULE = Rule(
     facts_decide=False,
     tags=("access", "wsl"),
     doc="""## What it finds
-WSL without /dev/dxg, which all GPU work in WSL uses. Or a Linux driver inside WSL whose libcuda comes before WSL's own
-(/usr/lib/wsl/lib).
+WSL without /dev/dxg, which all GPU work in WSL uses. A Linux driver inside WSL whose libcuda comes before WSL's own
+(/usr/lib/wsl/lib), or a libcuda that is missing or where no program looks.
 
 ## Why it matters
 Under WSL, the driver is on the Windows side. Without /dev/dxg no library can reach it; a Linux driver does not help.
@@ -78,35 +78,19 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
 
 
 _NO_DRIVER = (
-    *(
-        "nvidia-smi-cannot-communicate",
-        "nvidia-smi-not-found",
-        "torch-no-nvidia-driver",
-        "libcuda-missing",
-        "cuda-no-device",
-        "cuda-no-device-code",
-    ),
-    *(
-        "rocm-module-not-loaded",
-        "hip-no-device",
-        "hip-no-device-code",
-        "kfd-missing-in-container",
-        "kfd-node-missing",
-        "nvml-library-not-found",
-        "nvml-library-missing",
-    ),
-    *("wsl-adapter-not-found", "docker-custom-device-missing"),
-)
+    "nvidia-smi-cannot-communicate", "nvidia-smi-not-found", "torch-no-nvidia-driver", "libcuda-missing",
+    "cuda-no-device", "cuda-no-device-code", "rocm-module-not-loaded", "hip-no-device", "hip-no-device-code",
+    "kfd-missing-in-container", "kfd-node-missing", "nvml-library-not-found", "nvml-library-missing",
+    "wsl-adapter-not-found", "docker-custom-device-missing",
+)  # fmt: skip
 
 
 _NEVER_THERE = frozenset({"rocm-module-not-loaded", "kfd-missing-in-container"})
 """Always true under WSL: no amdgpu is loaded there and no /dev/kfd made, the way to the GPU is /dev/dxg."""
 
 
-_RUNTIME_FAILS = (
-    *("hsa-init-no-supported-gpu", "hsa-init-out-of-resources"),
-    *("wsl-librocdxg", "wsl-thunk-asserts", "wsl-hsa-kmt"),
-)
+_RUNTIME_FAILS = ("hsa-init-no-supported-gpu", "hsa-init-out-of-resources", "wsl-librocdxg", "wsl-thunk-asserts",
+                  "wsl-hsa-kmt")  # fmt: skip
 """What ROCm itself says where it lists nothing: a list beside it is of another day, or of another system."""
 
 
@@ -171,7 +155,30 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         )
     elif machine.host.wsl:
         yield from _shadowed(machine)
+        yield from _without_libcuda(machine, kb)
         yield from _said(machine, kb)
+
+
+def _without_libcuda(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
+    """NVML lists GPUs, and no program finds the CUDA library that WSL puts into /usr/lib/wsl/lib."""
+    driver = machine.nvidia_driver
+    if driver.libcuda_found is not False or not machine.of_vendor("nvidia"):
+        return
+    look = step("See whether it is there.", "ls", "-l", "/usr/lib/wsl/lib/libcuda.so.1")
+    cache = way(
+        "If the file is there, rebuild the loader's cache.",
+        Scope.HOST,
+        look,
+        step("Rebuild it.", "ldconfig"),
+        root=True,
+    )
+    yield Finding(
+        summary="No program finds WSL's CUDA library, libcuda.so.1 of /usr/lib/wsl/lib.",
+        subject=Subject(kind="library", id="libcuda.so.1"),
+        evidence=evidence(machine, ("host.wsl", "nvidia_driver.libcuda_found")),
+        remedies=(cache, *advice(machine, kb)),
+        verify=("ldconfig", "-p"),
+    )
 
 
 def _shadowed(machine: Snapshot) -> Iterator[Finding]:

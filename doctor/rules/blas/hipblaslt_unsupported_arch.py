@@ -36,9 +36,6 @@ Unset the variable and check `torch.backends.cuda.preferred_blas_library()`.
 ## Fix
 Choose rocBLAS.
 
-## Fix safety
-Changes only which library runs.
-
 ## References
 https://github.com/pytorch/pytorch/issues/138067
 """,

@@ -43,9 +43,6 @@ Collectives take a slower path, run at the speed of the slowest GPU, or do not s
 Check the cause first: a fatal Xid or SXid, the fabric manager, the cable. Reset the GPUs of the node together;
 contact the vendor about a link that stays down.
 
-## Fix safety
-A reset stops every job on the node's GPUs.
-
 ## References
 https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/ ; https://docs.kernel.org/infiniband/index.html
 """,

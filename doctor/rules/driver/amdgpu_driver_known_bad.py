@@ -37,9 +37,6 @@ Compare `modinfo amdgpu` with the release notes.
 ## Fix
 Install the release that the notes name.
 
-## Fix safety
-Host, root, reboot: every GPU job on the node stops.
-
 ## References
 https://instinct.docs.amd.com/projects/amdgpu-docs/en/latest/
 """,

@@ -36,9 +36,6 @@ The firmware's release is not known, or is outside the rows of doctor/knowledge/
 ## Fix
 Install another release of the firmware package and rebuild the initial RAM disk.
 
-## Fix safety
-Host, root, reboot: every GPU job on the node stops.
-
 ## References
 https://github.com/ROCm/ROCm/issues/5724
 """,

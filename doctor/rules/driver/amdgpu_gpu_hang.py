@@ -39,9 +39,6 @@ Programs on the GPU were killed or hang; after a failed reset the GPU is gone un
 After a failed reset, reboot. Otherwise, restart the program. If it hangs again, update the kernel driver and
 firmware, and find the GPU kernel that the program ran.
 
-## Fix safety
-The reboot stops every job on the node.
-
 ## References
 https://docs.kernel.org/gpu/amdgpu/debugging.html
 """,

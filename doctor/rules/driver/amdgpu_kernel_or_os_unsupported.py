@@ -53,9 +53,6 @@ Read /var/lib/dkms/amdgpu/VERSION/build/make.log and AMD's list of systems.
 Install the kernel's headers and run `dkms autoinstall`. If this driver does not support the kernel, boot a kernel of
 AMD's list, or install the `amdgpu-dkms` of a release that lists it. Each needs root and a reboot.
 
-## Fix safety
-Host, root, reboot: every GPU job on the node stops.
-
 ## References
 https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html
 """,

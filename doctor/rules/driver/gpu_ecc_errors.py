@@ -46,9 +46,6 @@ Jobs on the GPU crash or compute wrong numbers.
 ## Fix
 Drain the GPU and reset it; the reset also does pending remaps. If a remap fails or errors return, contact the vendor.
 
-## Fix safety
-A reset stops every job on the GPU.
-
 ## References
 https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/ ; https://docs.kernel.org/gpu/amdgpu/ras.html
 """,

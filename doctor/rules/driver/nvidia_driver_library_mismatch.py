@@ -52,9 +52,6 @@ Compare `/proc/driver/nvidia/version` with the number in the file name behind `l
 On a host: reboot, or stop all GPU users and reload the modules. In a container: recreate it to mount the libraries of
 the host's current driver. An image must not contain its own copies.
 
-## Fix safety
-The reboot stops every job on the node; running CUDA programs work until then.
-
 ## References
 https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html (NVML_ERROR_LIB_RM_VERSION_MISMATCH)
 """,

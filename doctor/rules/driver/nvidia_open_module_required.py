@@ -38,9 +38,6 @@ open kernel modules".
 ## Fix
 Install the open flavour of the same driver on the host, and reboot.
 
-## Fix safety
-Replaces the driver: stop the GPU jobs of the node first; needs a reboot.
-
 ## References
 https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/ (kernel modules);
 https://github.com/NVIDIA/open-gpu-kernel-modules

@@ -37,9 +37,6 @@ The module loads but ignores the GPU: "No devices were found", no CUDA device.
 Install the proprietary flavour on the host; branch 580 is the last one for these GPUs. No driver supports both it and
 a Blackwell GPU: remove one of the cards.
 
-## Fix safety
-Replaces the driver: stop the GPU jobs of the node first; needs a reboot.
-
 ## References
 https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/ (kernel modules);
 https://github.com/NVIDIA/open-gpu-kernel-modules

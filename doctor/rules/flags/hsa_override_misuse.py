@@ -56,9 +56,6 @@ Unset it where the program is started: `env -u HSA_OVERRIDE_GFX_VERSION COMMAND`
 and shell profiles. For a card that AMD does not support, see the value that its owners use in
 amd-gpu-unsupported-by-rocm.
 
-## Fix safety
-This job only; no root, no reboot. Applies to programs started afterwards. Undo: set it again.
-
 ## References
 https://github.com/ROCm/ROCm/issues/5238
 https://github.com/ROCm/rocm-systems/issues/3531

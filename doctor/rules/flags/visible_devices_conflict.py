@@ -64,9 +64,6 @@ Unset all lists, then set at most one and number it from 0: `env -u HIP_VISIBLE_
 COMMAND`. In a container, remove them from its settings and recreate it; NVIDIA_VISIBLE_DEVICES is read only when the
 container is created.
 
-## Fix safety
-This job or container; no root, no reboot. Applies to programs started afterwards. Undo: set the variable again.
-
 ## References
 https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html
 https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html

@@ -37,9 +37,6 @@ nvidia-smi gave no such warning, or was not asked.
 ## Fix
 Power cycle the node; if the warning stays, the vendor must repair or replace the board.
 
-## Fix safety
-A power cycle stops every job on the node.
-
 ## References
 https://docs.nvidia.com/deploy/nvidia-smi/index.html (return values: 14, infoROM is corrupted)
 """,

@@ -35,9 +35,6 @@ All errors were corrected, the kernel log can't be read, or the last one is more
 ## Fix
 Find the module or CPU that the lines name, drain the node and replace it.
 
-## Fix safety
-The node must be powered off to replace it.
-
 ## References
 https://docs.kernel.org/admin-guide/ras.html
 """,

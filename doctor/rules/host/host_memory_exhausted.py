@@ -37,9 +37,6 @@ The kernel log can't be read. A kill of more than a day ago is information.
 For a control group: raise the memory limit of the container or job. For the machine: fewer workers, smaller caches,
 more memory.
 
-## Fix safety
-The container or job must be started again.
-
 ## References
 https://docs.kernel.org/admin-guide/cgroup-v2.html#memory
 https://docs.docker.com/engine/containers/resource_constraints/

@@ -38,9 +38,6 @@ The driver cannot start the GPU, or it is not seen at all.
 ## Fix
 Enable Above 4G Decoding and resizable BAR, or update the firmware.
 
-## Fix safety
-Needs a reboot: every job on the node stops.
-
 ## References
 https://github.com/NVIDIA/open-gpu-kernel-modules/issues/862
 """,

@@ -42,9 +42,6 @@ Look for 'PCI rejects atomics' in the kernel log.
 ## Fix
 Use a slot of the CPU itself; gfx9 and later work without atomics in most cases.
 
-## Fix safety
-The node must be powered off.
-
 ## References
 https://github.com/ROCm/ROCm/issues/1214
 https://rocm.docs.amd.com/en/latest/conceptual/pcie-atomics.html

@@ -47,9 +47,6 @@ or the link. A few corrected errors. A text about an MI300A, which has CPU and G
 ## Fix
 Reseat the card, change the riser or cable, or use another slot.
 
-## Fix safety
-The node must be powered off.
-
 ## References
 https://docs.kernel.org/PCI/index.html
 """,

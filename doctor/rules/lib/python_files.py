@@ -26,7 +26,7 @@ COMPILED = (
 """Extensions whose requirement of torch is one of binaries."""
 _FAMILY = ("torchvision", "torchaudio")
 _TRITON = ("triton", "pytorch-triton", "pytorch-triton-rocm", "triton-rocm")
-_KERNEL_LIBRARIES = (
+KERNEL_LIBRARIES = (
     "flashinfer-python", "flashinfer-cubin", "flashinfer-jit-cache", "sgl-kernel", "sglang-kernel", "aiter",
     "amd-aiter", "flash-attn-4", "apache-tvm-ffi", "xgrammar",
 )  # fmt: skip
@@ -77,16 +77,18 @@ def jax(machine: Snapshot) -> Iterator[Finding]:
 
 
 def numpy(machine: Snapshot) -> Iterator[Finding]:
-    """Packages compiled against NumPy 1 say so: `numpy<2`."""
+    """Packages compiled against NumPy 1 say so: `numpy<2`. A bound within a major is a supposition of the package, but
+    numba's, which compares at import."""
     for each in unmet(machine, wants=("numpy",)):
-        if each.held and each.package.name not in ("numba",):
-            yield of_pin(machine, each, Severity.WARNING).model_copy(
+        if each.held:
+            refused = each.too_old or each.other_major or each.package.name == "numba"
+            yield of_pin(machine, each, Severity.WARNING if refused else Severity.INFO).model_copy(
                 update={"subject": Subject(kind="package", id="numpy")}
             )
 
 
 def kernel_libraries(machine: Snapshot) -> Iterator[Finding]:
-    yield from of_pins(machine, wants=_KERNEL_LIBRARIES, about="wants")
+    yield from of_pins(machine, wants=KERNEL_LIBRARIES, about="wants")
 
 
 STANDALONE = ("nvidia-cudnn", "nvidia-nccl", "nvidia-cusparselt", "nvidia-nvshmem", "nvidia-nvjitlink")

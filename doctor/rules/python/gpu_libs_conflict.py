@@ -2,9 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.facts.drivers import Install, LoaderChoice
 from doctor.facts.snapshot import Snapshot
-from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
+from doctor.findings import Action, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.redaction.lazy import Lazy
 from doctor.rules.lib import process_maps, python_files, python_loading, run_line, wheel_runtime
 from doctor.rules.lib.advice import by_hand, unset
@@ -25,7 +24,6 @@ RULE = Rule(
         {"libraries"},
         {"nvidia_driver.libcuda.stub"},
         {"environment", "torch.build"},
-        {"loader", "torch.build"},
         {"process.libraries"},
         {"host.wsl", "torch.rocm"},
     ),
@@ -39,8 +37,8 @@ From files: doctor follows the loader's search for every library that torch need
 ld.so.cache, default folders), and another copy than torch's own wins; or cuDNN's libraries are of several releases.
 Packages in another release than torch pins.
 A GPU library that is not the one the framework was built with: packages for CUDA 12 and 13 that install the same
-file, a library of another release than torch pins, LD_LIBRARY_PATH that points a wheel to another ROCm or CUDA, a ROCm
-wheel's own HSA runtime under WSL, or an error message that shows it.
+file, a library of another release than torch pins, a ROCm wheel's own HSA runtime under WSL, or an error message that
+shows it. In a pasted text, LD_LIBRARY_PATH that points a wheel to another ROCm or CUDA.
 
 ## Why it matters
 The loader takes the first copy it finds: undefined symbols, CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH, crashes.
@@ -80,13 +78,9 @@ def _without_path(machine: Snapshot) -> tuple[Remedy, ...]:
 
 _PINNED = ("nvidia-cudnn", "nvidia-cublas", "nvidia-nccl", "nvidia-nvjitlink", "nvidia-cusparselt", "nvidia-cusparse")
 _FAILED = (
-    "cublas-or-cudnn-call-failed",
-    "cublas-call-failed",
-    "cuda-library-undefined-symbol",
-    "cuda-library-undefined-symbol-of-another",
-    "nvjitlink-symbol-missing",
-    "cudnn-sublibrary-version-mismatch",
-)
+    "cublas-or-cudnn-call-failed", "cublas-call-failed", "cuda-library-undefined-symbol",
+    "cuda-library-undefined-symbol-of-another", "nvjitlink-symbol-missing", "cudnn-sublibrary-version-mismatch",
+)  # fmt: skip
 """Symptoms that make a library from elsewhere on the loader's path, or another release than torch pins, the cause."""
 _ELSEWHERE = Lazy(r"/(?:usr/local/cuda[\w.-]*|opt/rocm[\w.-]*|opt/cuda[\w.-]*|[\w/.-]*cudnn[\w./-]*)/lib(?:64)?\b")
 _STACK = Lazy(r"/(?:rocm|cuda)-(\d{1,2}(?:\.\d{1,2})?)")
@@ -125,12 +119,13 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
 
 
 def _loader_path(machine: Snapshot) -> Iterator[Finding]:
+    """Of a pasted text; of a machine the loader's search was followed."""
+    if not run_line.from_text(machine, "environment"):
+        return
     path = (machine.environment or {}).get("LD_LIBRARY_PATH", "")[:4000]
     stack = {"rocm": "rocm", "cuda": "cuda"}.get(machine.torch.build or "", "-")
     ours = {"rocm": machine.torch.rocm, "cuda": machine.torch.cuda}.get(stack)
-    copies = [c for c in machine.loader or () if c.by == "LD_LIBRARY_PATH" and _of_stack(c.key, stack)]
     led = [m[1] for m in _STACK.finditer(path) if m[0].startswith(f"/{stack}-")]
-    led += [i.version for i in (*(machine.rocm or ()), *(machine.cuda or ())) if i.version and _holds(i, copies)]
     other = [v for v in led if ours and Dotted(v).major != Dotted(ours).major]
     foreign = [] if other or stack == "-" or not _felt(machine) else _ELSEWHERE.findall(path)
     if foreign:
@@ -149,28 +144,14 @@ def _loader_path(machine: Snapshot) -> Iterator[Finding]:
             severity=Severity.INFO if (harmless := stack == "cuda" and _nothing_fails(machine)) else Severity.WARNING,
             suspect=2 if harmless else 0,
             subject=Subject(kind="variable", id="LD_LIBRARY_PATH"),
-            evidence=(
-                *evidence(machine, ("environment[LD_LIBRARY_PATH]", "torch.version", "torch.build")),
-                *(Evidence(text=f"{c.key} is {c.path}", source="environment:LD_LIBRARY_PATH") for c in copies[:5]),
-            ),
+            evidence=evidence(machine, ("environment[LD_LIBRARY_PATH]", "torch.version", "torch.build")),
             remedies=_without_path(machine),
         )
 
 
 def _nothing_fails(machine: Snapshot) -> bool:
-    """Whether this is a pasted text in which no library fails, and nothing crashes or fails to import."""
-    felt = _felt(machine) or machine.symptom("program-crashed") is not None
-    return run_line.from_text(machine, "environment") and not felt
-
-
-def _of_stack(soname: str, stack: str) -> bool:
-    """Whether a library of that stack: `libcudart.so.12` is of cuda."""
-    cuda = soname.startswith(("libcu", "libnccl", "libnvJitLink"))
-    return cuda if stack == "cuda" else stack == "rocm" and not cuda
-
-
-def _holds(install: Install, copies: list[LoaderChoice]) -> bool:
-    return any(c.path.startswith(f"{install.path.rstrip('/')}/") for c in copies) and install.kind == "prefix"
+    """Whether no library fails in the text, and nothing crashes or fails to import."""
+    return not _felt(machine) and machine.symptom("program-crashed") is None
 
 
 def _felt(machine: Snapshot) -> bool:

@@ -37,9 +37,6 @@ Nothing is compiled, the gcc or the toolkit is not known, or the gcc is within t
 ## Fix
 Install a supported gcc beside the system's and select it with CUDAHOSTCXX or NVCC_PREPEND_FLAGS=-ccbin.
 
-## Fix safety
-No reboot. The second compiler is installed beside the system's.
-
 ## References
 https://docs.nvidia.com/cuda/cuda-installation-guide-linux/#host-compiler-support-policy
 """,

@@ -44,9 +44,6 @@ not known; and no error message shows it.
 ## Fix
 Install libstdc++-N-dev for the gcc that clang selects.
 
-## Fix safety
-No reboot. Adds headers only.
-
 ## References
 https://github.com/ROCm/ROCm/issues/1843
 """,

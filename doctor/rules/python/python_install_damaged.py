@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from doctor.facts.python import InstalledFault
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
-from doctor.knowledge.requirements import unmet
+from doctor.knowledge.requirements import Unmet, unmet
+from doctor.probes.lib.python_metadata import OTHERS_SAY
 from doctor.rules.lib.advice import by_hand, command, step, unset, way
 from doctor.rules.lib.arguments import Knowledge, Profile
 from doctor.rules.lib.pip import pip, python_after, python_of
+from doctor.rules.lib.python_files import KERNEL_LIBRARIES
 from doctor.rules.lib.python_packages import pip_install
 from doctor.rules.lib.python_pins import of_pin
 
@@ -30,12 +32,12 @@ RULE = Rule(
     tags=("python",),
     doc="""## What it finds
 Files of torch, its companions and their libraries that the package's own list (RECORD, conda-meta) names but that are
-missing, cut short, of another release or for another CPU; compiled modules for another release of Python; a folder that
-this account may not read; packages that they require and that are not installed, or that transformers refuses at
-import; two packages that install the same files; a torch without metadata; a folder or script that Python imports
-instead of such a package, or of a module of the standard library (on PYTHONPATH, in ~/.local, in the working
-directory); a virtual environment without `pyvenv.cfg` or a Python that this account can start, or on a file system that
-is mounted with noexec.
+missing, cut short, not executable, of another release or for another CPU; compiled modules for another release of
+Python; a folder that this account may not read; packages that they require and that are not installed, too old, or
+refused by transformers at import; two packages that install the same files; a torch without metadata; a folder or
+script that Python imports instead of such a package, or of a module of the standard library (on PYTHONPATH, in
+~/.local, in the working directory); a virtual environment without `pyvenv.cfg` or a Python that this account can start,
+or on a file system that is mounted with noexec.
 
 ## Why it matters
 The import fails, or a library fails to load later.
@@ -100,14 +102,29 @@ _MOUNT = "Move the environment to another file system, or mount this one again w
 
 
 def _refused_versions(machine: Snapshot) -> Iterator[Finding]:
-    """What these packages compare at import: another release of what they require ends it."""
-    for each in unmet(machine, _COMPARE_AT_IMPORT):
-        if each.held and each.wants not in ("torch", "numpy"):
-            yield of_pin(machine, each, Severity.ERROR)
+    """A release older than a package of the stack (or one that it needs) requires; what transformers and diffusers
+    compare at import (dependency_versions_check.py) ends it whichever way it differs."""
+    refused: dict[str, list[Unmet]] = {}
+    for each in unmet(machine):
+        if each.held is None or each.wants in ("numpy", *KERNEL_LIBRARIES) or OTHERS_SAY.match(each.wants):
+            continue
+        if each.too_old or _compares(each):
+            refused.setdefault(each.wants, []).append(each)
+    for wants, asking in refused.items():
+        asking.sort(key=lambda each: (not _compares(each), each.package.name != "torch"))
+        first = of_pin(machine, asking[0], Severity.ERROR if _compares(asking[0]) else Severity.WARNING, "wants")
+        others = [line for each in asking[1:6] for line in of_pin(machine, each, Severity.WARNING).evidence[:1]]
+        fits = f"{wants}{','.join(dict.fromkeys(each.specifier for each in asking))}"
+        fix = pip_install(machine, f"Install a release of {wants} that all of them accept.", fits)
+        yield first.model_copy(update={"evidence": (*first.evidence, *others), "remedies": (fix,)} if others else {})
 
 
-_COMPARE_AT_IMPORT = ("transformers", "diffusers")
-"""transformers and diffusers: dependency_versions_check.py."""
+def _compares(each: Unmet) -> bool:
+    return each.package.name in ("transformers", "diffusers") and each.wants in _COMPARED
+
+
+_COMPARED = ("tqdm", "regex", "requests", "packaging", "filelock", "tokenizers", "huggingface-hub", "safetensors",
+             "accelerate", "pyyaml")  # fmt: skip
 _ASK_METADATA = frozenset({"accelerate", "transformers", "diffusers", "peft"})
 
 
@@ -148,6 +165,10 @@ def _finding(machine: Snapshot, fault: InstalledFault) -> Finding:
         severity = Severity.ERROR
         readable = ("chmod", "-R", "a+rX", first)
         fixes = (command("Let all accounts read the package.", Scope.ENVIRONMENT, *readable, root=True),)
+    elif fault.kind == "not-executable":
+        summary = f"{name}: {short[:50]} is not executable, so {fault.package} cannot start it."
+        severity = Severity.ERROR
+        fixes = (command("Make its programs executable.", Scope.ENVIRONMENT, "chmod", "a+x", *fault.files),)
     elif fault.kind == "shared":
         summary = f"{fault.detail} and {fault.package} install the same files ({short[:50]}); keep one of them."
         severity = Severity.WARNING

@@ -44,9 +44,6 @@ shows it.
 ## Fix
 Install the distribution's package that contains it.
 
-## Fix safety
-No reboot. Adds a package of the distribution.
-
 ## References
 https://man7.org/linux/man-pages/man8/ld.so.8.html
 """,

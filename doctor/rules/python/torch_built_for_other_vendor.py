@@ -39,9 +39,6 @@ such as CUDA_HOME and toolkits on disk do not matter. ZLUDA runs CUDA builds on 
 ## Fix
 Install the same release of torch, built for the GPU that is there.
 
-## Fix safety
-No root, no reboot. Replaces torch and what it pins in this environment. Undo: install the old build from its index.
-
 ## References
 https://pytorch.org/get-started/locally/
 """,

@@ -50,9 +50,6 @@ compiled for its torch.
 `doctor solve torch==RELEASE torchvision torchaudio` prints the set that fits. Then install it from the index of the
 same build: `pip install torchvision==VERSION --index-url https://download.pytorch.org/whl/cu126`.
 
-## Fix safety
-Replaces one package in this environment; no root, no reboot. Undo: install the old version again.
-
 ## References
 Requirement lines in the published metadata of torchvision and torchaudio (2026-11-20)
 """,

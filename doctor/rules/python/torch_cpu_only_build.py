@@ -50,9 +50,6 @@ torch's. If a GPU build sees a GPU further down in the text, the CPU build belon
 Install the same release for the GPU; pip keeps an installed torch, so `--force-reinstall` is needed:
 `pip install --force-reinstall torch==RELEASE --index-url https://download.pytorch.org/whl/cu126` (AMD: `/rocm7.2`).
 
-## Fix safety
-No root, no reboot. Replaces torch and what it pins in this environment.
-
 ## References
 https://pytorch.org/get-started/locally/
 """,

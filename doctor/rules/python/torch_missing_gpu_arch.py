@@ -52,9 +52,6 @@ capabilities that it lists, or of the last one's major.
 `pip install torch==RELEASE --index-url https://download.pytorch.org/whl/cu128` (RTX 50). For AMD GPUs that no build
 supports, see the override in amd-gpu-unsupported-by-rocm.
 
-## Fix safety
-Replaces torch in this environment; no root, no reboot. Undo: install the old version again.
-
 ## References
 https://docs.pytorch.org/docs/stable/generated/torch.cuda.get_arch_list.html
 """,

@@ -42,9 +42,6 @@ to it: a wheel has its own libraries, so the distance alone is a warning.
 ## Fix
 Use the torch build of the installed ROCm, and keep /opt/rocm/lib out of LD_LIBRARY_PATH: the wheel has its own.
 
-## Fix safety
-Replaces torch in this environment.
-
 ## References
 https://rocm.docs.amd.com/en/latest/compatibility/compatibility-matrix.html
 """,

@@ -36,9 +36,6 @@ most.
 Try the program without one of them: `env -u NAME COMMAND`. Then remove the line that sets it, or set the missing one,
 as the message says. For a file, `doctor env FILE --diff` prints a patch where the fix is certain.
 
-## Fix safety
-This job only; no root, no reboot. Applies to programs started afterwards. Undo: set the variable again.
-
 ## References
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
 https://rocm.docs.amd.com/en/latest/reference/env-variables.html

@@ -37,9 +37,6 @@ information: an unused tool does no harm.
 ## Fix
 Install a release of the tool that supports the GPU; keep the old one if you still need it.
 
-## Fix safety
-No reboot. A second release is installed beside the first.
-
 ## References
 https://docs.nvidia.com/nsight-compute/ReleaseNotes/topics/gpu-support.html
 https://rocm.docs.amd.com/projects/rocprofiler-compute/en/latest/reference/compatible-accelerators.html

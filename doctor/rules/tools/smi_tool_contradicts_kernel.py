@@ -35,9 +35,6 @@ Compare the two sources in the evidence.
 Read both again in the same minute. If they still differ, install the tool in the driver's release: nvidia-smi comes
 with NVIDIA's driver packages, amd-smi with ROCm (`amd-smi-lib`).
 
-## Fix safety
-Reading changes nothing. Undo of another release of the tool: install the old one again.
-
 ## References
 https://github.com/ROCm/amdsmi/issues
 """,

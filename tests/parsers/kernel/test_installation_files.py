@@ -43,9 +43,9 @@ def test_a_library_s_name_with_no_more_than_its_soname_tells_no_version() -> Non
 
 def test_a_damaged_cache_is_an_error_and_never_a_crash() -> None:
     with pytest.raises(ParserError):
-        ld_so_cache.read(b"", ("libcudart",))
+        ld_so_cache.read(b"")
     head = b"glibc-ld.so.cache1.1" + b"\xff" * 28
-    assert ld_so_cache.read(head + b"\xff" * 48, ("libcudart",)) == ()
+    assert {name for name, _ in ld_so_cache.read(head + b"\xff" * 48)} <= {""}
 
 
 def test_comments_and_hardware_lines_of_ld_so_conf_are_no_folders() -> None:

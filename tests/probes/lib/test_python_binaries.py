@@ -111,13 +111,13 @@ def test_bitsandbytes_takes_the_library_of_torchs_cuda(tmp_path: Path) -> None:
     assert [row["key"].rpartition("/")[2] for row in rows] == ["libbitsandbytes_cuda126.so"]
 
 
-def test_requirements_are_those_of_the_stack(tmp_path: Path) -> None:
+def test_requirements_of_the_stack_are_kept(tmp_path: Path) -> None:
     lines = ("torch==2.6.0", "pillow", "scipy ; extra == 'scipy'", "numpy", "")
     wants = "\n".join(f"Requires-Dist: {line}" if line else "" for line in (*lines, "behind-the-head"))
     metadata = f"Metadata-Version: 2.1\nName: torchvision\nRequires-Python: >=3.9\n{wants}\n".encode()
     facts = told(environment(tmp_path, {"torchvision-0.21.0.dist-info/METADATA": metadata}))
     package = next(p for p in facts["packages"] if p["name"] == "torchvision")
-    assert (package["requires"], package["requires_python"]) == (["torch==2.6.0", "numpy"], ">=3.9")
+    assert (package["requires"], package["requires_python"]) == (["torch==2.6.0", "pillow", "numpy"], ">=3.9")
 
 
 def test_rocm_targets_and_kernel_files(tmp_path: Path) -> None:

@@ -339,3 +339,28 @@ def test_pythonhome_of_another_python(tmp_path: Path) -> None:
     assert said["/usr"] == ""
     assert said["/opt/other"] == "PYTHONHOME=/opt/other is another Python's standard library"
     assert "holds no standard library" in said["/opt/none"]
+
+
+def test_a_wheel_for_all_pythons_may_hold_a_module_of_one(tmp_path: Path) -> None:
+    files = environment(**{"torchao/_C.abi3.so": ELF, "torchao/x.cpython-39-x86_64-linux-gnu.so": ELF})
+    names = [path for path in files if "/torchao/" in path]
+    record = "".join(f"{path.removeprefix(f'{SITE}/')},sha256=abc,{len(ELF)}\n" for path in names)
+    assert found(tmp_path, {**files, f"{SITE}/torchao-1.dist-info/RECORD": record}) == []
+
+
+@pytest.mark.parametrize(("mode", "kinds"), [(0o644, ["not-executable"]), (0o755, [])])
+def test_a_program_without_its_execute_bit(tmp_path: Path, mode: int, kinds: list[str]) -> None:
+    program = "triton/backends/nvidia/bin/ptxas"
+    files = {**environment(**{program: ELF}), f"{SITE}/triton-3.dist-info/RECORD": f"{program},sha256=abc,{len(ELF)}\n"}
+    found(tmp_path, files)
+    (tmp_path / SITE / program).chmod(mode)
+    assert [kind for kind, _ in found(tmp_path, {}) or ()] == kinds
+
+
+def test_a_folder_that_an_uninstall_left_is_no_module(tmp_path: Path) -> None:
+    files = environment(**{"filelock/__pycache__/x.pyc": ""})
+    files[f"{SITE}/torch-2.9.1.dist-info/METADATA"] = (
+        "Metadata-Version: 2.1\nName: torch\nVersion: 2.9.1\nRequires-Dist: filelock\n"
+    )
+    assert found(tmp_path, files) == [("not-installed", [])]
+    assert found(tmp_path, {**files, f"{SITE}/filelock/api.py": ""}) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from pathlib import Path
 from typing import Any
 
@@ -39,17 +38,6 @@ def of(machine: Snapshot, stack: str) -> dict[str, Any]:
     return {i.path: i for i in getattr(machine, stack) or ()}
 
 
-def cache(*entries: tuple[str, str]) -> bytes:
-    """An ld.so.cache of those names and paths, in glibc's format."""
-    names, table = b"", []
-    start = 48 + 24 * len(entries)
-    for name, path in entries:
-        table.append(struct.pack("<iIIIQ", 0x303, start + len(names), start + len(names) + len(name) + 1, 0, 0))
-        names += name.encode() + b"\0" + path.encode() + b"\0"
-    head = b"glibc-ld.so.cache1.1" + struct.pack("<II", len(entries), len(names)) + bytes(20)
-    return head + b"".join(table) + names
-
-
 def test_a_vendor_prefix_tells_its_release_and_its_components(tmp_path: Path) -> None:
     found = of(look(tmp_path, ROCM), "rocm")["/opt/rocm-6.2.0"]
     assert (found.version, found.kind) == ("6.2.0", "prefix")
@@ -80,16 +68,6 @@ def test_the_first_compiler_on_path_is_the_one_that_is_selected(tmp_path: Path) 
     assert held["/usr/local/cuda-11.8"].selected_by == ("PATH (nvcc)",)
     assert held["/usr/local/cuda-12.4"].selected_by == ()
     assert held["/usr/local/cuda-12.4"].components == {"cublas": "12.4.5.8"}
-
-
-def test_what_ld_library_path_gives_first_hides_the_copy_of_the_cache(tmp_path: Path) -> None:
-    files = ROCM | {"opt/rocm-5.7.1/lib/libamdhip64.so.6": "", "opt/rocm-5.7.1/.info/version": "5.7.1-98"}
-    (tmp_path / "etc").mkdir()
-    (tmp_path / "etc/ld.so.cache").write_bytes(cache(("libamdhip64.so.6", "/opt/rocm-6.2.0/lib/libamdhip64.so.6")))
-    machine = look(tmp_path, files, LD_LIBRARY_PATH="/opt/rocm-5.7.1/lib")
-    (chosen,) = [c for c in machine.loader or () if c.key == "libamdhip64.so.6"]
-    assert (chosen.path, chosen.by) == ("/opt/rocm-5.7.1/lib/libamdhip64.so.6", "LD_LIBRARY_PATH")
-    assert chosen.shadows == ("/opt/rocm-6.2.0/lib/libamdhip64.so.6",)
 
 
 def test_debian_s_own_rocm_is_found_by_its_package(tmp_path: Path) -> None:

@@ -51,3 +51,10 @@ def test_a_warning_that_was_checked_against_code_is_raised_and_a_note_is_not() -
 
 def test_nothing_is_said_without_an_environment() -> None:
     assert list(env_value_misread.check(Snapshot(), Knowledge(), None)) == []
+
+
+@pytest.mark.parametrize(("torch", "subjects"), [(True, ["CUDA_HOME", "HOME"]), (False, ["CUDA_HOME"])])
+def test_a_variable_that_leads_nowhere(torch: bool, subjects: list[str]) -> None:
+    dead = {"CUDA_HOME": "points to /x, which is not there", "HOME": "points to /, which is read-only"}
+    machine = machines.mi300x_host({"dead_paths": dead, "torch.installed": torch, "environment": {}})
+    assert [f.subject.id for f in env_value_misread.check(machine, Knowledge(), None)] == subjects

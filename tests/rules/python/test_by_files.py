@@ -18,6 +18,7 @@ from doctor.rules.python import (
     jax_plugin_mismatch,
     library_missing_gpu_arch,
     numpy_abi_mismatch,
+    python_install_damaged,
     python_version_unsupported,
     system_library_missing,
     tensorflow_gpu_mismatch,
@@ -101,6 +102,26 @@ def test_a_requirement_that_is_not_met(
     assert subject in [f.subject.id for f in found(rule, machine)]
     mended = asking | {"requires": []}
     assert told(rule, with_packages(mended, *([held] if held else []))) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "asking", "held", "severity"),
+    [
+        (python_install_damaged, package("torch", "2.7.0", "sympy>=1.13"), package("sympy", "1.12"), "warning"),
+        (python_install_damaged, package("torch", "2.7.0", "sympy>=1.13"), package("sympy", "2.0"), None),
+        (python_install_damaged, package("peft", "1", "psutil<6"), package("psutil", "7.0"), None),
+        (python_install_damaged, package("transformers", "5", "tqdm<2"), package("tqdm", "2"), "error"),
+        (python_install_damaged, package("transformers", "5", "typer<2"), package("typer", "2"), None),
+        (numpy_abi_mismatch, package("scipy", "1.10", "numpy<1.27"), package("numpy", "2.2.6"), "warning"),
+        (numpy_abi_mismatch, package("numba", "0.60", "numpy<2.1"), package("numpy", "2.2.6"), "warning"),
+        (numpy_abi_mismatch, package("opencv-python", "4", "numpy<2.1"), package("numpy", "2.2.6"), "info"),
+    ],
+)  # fmt: skip
+def test_a_release_that_is_too_old_or_refused(
+    rule: ModuleType, asking: dict[str, Any], held: dict[str, Any], severity: str | None
+) -> None:
+    machine = h100(torch__version="2.7.0", packages=[asking, held], installed_faults=[])
+    assert [f.severity.value for f in found(rule, machine)] == ([severity] if severity else [])
 
 
 def test_requirements_that_hold_elsewhere_or_for_an_extra_ask_nothing() -> None:

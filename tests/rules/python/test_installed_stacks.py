@@ -6,8 +6,8 @@ import pytest
 
 from doctor.knowledge import Knowledge
 from doctor.rules.driver import amd_gpu_unsupported_by_rocm
-from doctor.rules.python import gpu_libs_conflict, rocm_path_broken, torch_rocm_version_mismatch
-from tests.rules.machines import Facts, h100_host, mi300x_host, rx7900_desktop
+from doctor.rules.python import rocm_path_broken, torch_rocm_version_mismatch
+from tests.rules.machines import Facts, mi300x_host, rx7900_desktop
 
 KB = Knowledge()
 
@@ -40,19 +40,3 @@ def test_a_distribution_builds_rocm_for_more_gpus_than_amd_lists() -> None:
 def test_a_variable_that_names_a_rocm_which_is_not_there(value: str, selected_by: tuple[str, ...], fires: bool) -> None:
     facts = rocm("/opt/rocm-6.4.1", "6.4.1", "prefix", *selected_by) | {"environment": {"ROCM_PATH": value}}
     assert bool(list(rocm_path_broken.check(mi300x_host(facts), KB, None))) is fires
-
-
-def test_ld_library_path_that_gives_torch_another_cuda_by_a_link() -> None:
-    """The folder's name tells no release (`/usr/local/cuda/lib64`); the installation does."""
-    name = "cuda[/usr/local/cuda]"
-    facts: Facts = {
-        f"{name}.path": "/usr/local/cuda", f"{name}.version": "11.8.0", f"{name}.kind": "prefix",
-        "environment": {"LD_LIBRARY_PATH": "/usr/local/cuda/lib64"},
-        "loader[libcublas.so.11].path": "/usr/local/cuda/lib64/libcublas.so.11",
-        "loader[libcublas.so.11].by": "LD_LIBRARY_PATH",
-    }  # fmt: skip
-    assert [f.subject.id for f in gpu_libs_conflict.check(h100_host(facts), KB, None)] == ["LD_LIBRARY_PATH"]
-    same = h100_host(facts | {f"{name}.version": "12.9.0"})
-    assert not list(gpu_libs_conflict.check(same, KB, None))
-    unknown = h100_host(facts | {f"{name}.version": None})
-    assert not list(gpu_libs_conflict.check(unknown, KB, None))

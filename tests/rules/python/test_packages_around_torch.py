@@ -33,8 +33,6 @@ CASES = [
      packages(flash_attn="2.7.4+cu12torch2.7cxx11abiTRUE")),
     ("gpu-libs-conflict", packages(nvidia_cudnn_cu12="9.1.0.70", nvidia_cudnn_cu13="9.14.0"),
      packages(nvidia_cudnn_cu12="9.1.0.70", nvidia_cublas_cu12="12.8.4.1")),
-    ("gpu-libs-conflict", {"environment": {"LD_LIBRARY_PATH": "/usr/local/cuda-11.8/lib64"}},
-     {"environment": {"LD_LIBRARY_PATH": "/usr/local/cuda-12.4/lib64"}}),
     ("companion-kernel-lib-outdated", packages(flashinfer_python="0.6.6", flashinfer_cubin="0.6.5"),
      packages(flashinfer_python="0.6.6", flashinfer_jit_cache="0.6.6+cu130")),
     ("tensorflow-gpu-mismatch", packages(tensorflow_cpu="2.18.0"), packages(tensorflow="2.18.0")),
