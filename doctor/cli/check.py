@@ -71,7 +71,6 @@ def check(
     from doctor.cli.output import deliver
     from doctor.cli.waiting import waiting
     from doctor.engine.run import Options, examine
-    from doctor.engine.verdict import exit_code
     from doctor.errors import InputError
 
     if unredacted and output is None:
@@ -117,6 +116,8 @@ def check(
         has_python(system, python, str(source))
     with waiting("Reading this machine" if not source else f"Reading {source}"):
         report = examine(system, options)
+    from doctor.engine.verdict import exit_code  # with the models of the facts: the probes were started before
+
     code = exit_code(report, fail_on, strict=strict)
     if site:
         from doctor.report.formats.json import private

@@ -41,8 +41,6 @@ def gather(
 ) -> Gathered:
     """Runs the probes; never raises for what they do. `record` takes what they read, also of those that hang;
     `meanwhile` is called once while they run."""
-    from doctor.probes.lib.numbering import number
-
     sheets = {probe.name: FactSheet() for probe in probes}
     if record is not None:
         record.begin(system.kind)
@@ -69,6 +67,8 @@ def gather(
         trouble.append(f"probe {probe.name}: {reason}")
         for name in (*probe.gives, f"probes.{probe.name}"):
             sheets[probe.name].miss(name, state, f"probe:{probe.name}", reason)
+    from doctor.probes.lib.numbering import number  # with the models of the facts, which the children do without
+
     return Gathered(number(combine(list(sheets.values()))), tuple(trouble))
 
 

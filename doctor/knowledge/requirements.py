@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doctor.versions import Dotted
@@ -53,12 +54,12 @@ def unmet(
     question."""
     held, asking = _one_each(machine), set(packages or ())
     wanted = set(wants or ())
-    environment = _environment(machine)
+    python, processor = machine.interpreter.version, machine.host.machine
     for package in machine.packages or ():
         if (asking and package.name not in asking) or not package.requires or held.get(package.name) is not package:
             continue
         for line in package.requires:
-            name, specifier = _parsed(line, environment)
+            name, specifier = _parsed(line, python, processor)
             if not name or (wanted and name not in wanted):
                 continue
             there = held.get(name)
@@ -80,7 +81,7 @@ def python_unmet(machine: Snapshot) -> Iterator[Package]:
 
 def holds(line: str, python: str | None) -> bool:
     """Whether a requirement counts on Linux with that Python; False for one that can't be read."""
-    return _parsed(line, _environment_of(python, None))[0] != ""
+    return _parsed(line, python, None)[0] != ""
 
 
 def _one_each(machine: Snapshot) -> dict[str, Package | None]:
@@ -92,32 +93,27 @@ def _one_each(machine: Snapshot) -> dict[str, Package | None]:
     return found
 
 
-def _environment(machine: Snapshot) -> dict[str, str]:
-    return _environment_of(machine.interpreter.version, machine.host.machine)
+@lru_cache(4096)
+def _parsed(line: str, python: str | None, processor: str | None) -> tuple[str, str]:
+    """Normalised name and specifier; ("", "") for a line that does not hold on Linux with that Python and processor, or
+    can't be read."""
+    from packaging.requirements import InvalidRequirement, Requirement
+    from packaging.utils import canonicalize_name
 
-
-def _environment_of(python: str | None, machine: str | None) -> dict[str, str]:
-    return {
+    environment = {
         "python_version": ".".join((python or "3.11").split(".")[:2]),
         "python_full_version": python or "3.11.0",
         "platform_system": "Linux",
         "sys_platform": "linux",
-        "platform_machine": machine or "x86_64",
+        "platform_machine": processor or "x86_64",
         "os_name": "posix",
         "implementation_name": "cpython",
         "platform_python_implementation": "CPython",
         "extra": "",
     }
-
-
-def _parsed(line: str, environment: Mapping[str, str]) -> tuple[str, str]:
-    """Normalised name and specifier; ("", "") for a line that does not hold here or can't be read."""
-    from packaging.requirements import InvalidRequirement, Requirement
-    from packaging.utils import canonicalize_name
-
     try:
         requirement: Any = Requirement(line)
-        if requirement.url or (requirement.marker and not requirement.marker.evaluate(dict(environment))):
+        if requirement.url or (requirement.marker and not requirement.marker.evaluate(environment)):
             return "", ""
         return canonicalize_name(requirement.name), str(requirement.specifier)
     except (InvalidRequirement, ValueError, KeyError):  # markers compare whatever the metadata says

@@ -40,7 +40,8 @@ _BAKED = {
 }
 """Name → the value that does no harm, and what another does."""
 _NUMBERED = re.compile(r"\b(?:groupadd|addgroup)\b[^&;|\n]{0,80}?(?:-g|--gid)[ =]\S{1,40}[^&;|\n]{0,80}\brender\b")
-_GPU_SOFTWARE = re.compile(r"(?!.*(?:habana|neuron|intel|tpu)).*/.*(?:pytorch|tensorflow|vllm|sglang|jax|triton)")
+_GPU_SOFTWARE = re.compile(r"pytorch|tensorflow|vllm|sglang|jax|triton")
+_OF_OTHERS = re.compile(r"habana|neuron|intel|tpu")
 _UNQUOTED = re.compile(r"pip3? install\b[^&|;\n'\"]{0,2000}?\s([A-Za-z][\w.-]{0,80}(?:\[[\w,]{0,80}\])?>=?\d\S{0,40})")
 _TARGET = re.compile(r"\bgfx[0-9a-f]{3,5}\b")
 _UNSIGNED = re.compile(r"\btrusted=yes\b[^\]]{0,100}\]\s{1,20}(?!file:|copy:)\S|--allow-unauthenticated\b")
@@ -114,12 +115,18 @@ def _faults(instructions: Sequence[Instruction], opened: Opened) -> Iterator[Fau
             yield Fault(stage.jax, "image-jax-cpu-only", "warning", text, f"jax[{build}], of your release")
 
 
+def _of_gpu_software(name: str) -> bool:
+    """By the repository's name below its owner's."""
+    repository = name.partition("/")[2]
+    return bool(_GPU_SOFTWARE.search(repository)) and not _OF_OTHERS.search(name)
+
+
 def _moves(bases: Sequence[tuple[int, str]]) -> Iterator[Fault]:
     """One remark for the whole file, since all of its bases are named at its top."""
     if not bases:
         return
     names = list(dict.fromkeys(image for _, image in bases))
-    software = [name for name in names if pip.vendor_of_image(name) or _GPU_SOFTWARE.match(name)]
+    software = [name for name in names if pip.vendor_of_image(name) or _of_gpu_software(name)]
     untagged = [n for n in software if re.match(r"$|latest(?:-|$)", n.rpartition("/")[2].partition(":")[2])]
     first = (untagged or names)[0]
     shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if names[4:] else "")
