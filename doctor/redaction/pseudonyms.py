@@ -49,6 +49,9 @@ class Pseudonyms:
         self._taken: set[str] = set()
         self._words = Words()
         self._hosts: dict[str, set[str]] = {}
+        self._public: set[str] = set()
+        self._spared: set[str] = set()
+        """Texts in which a public word stands where another would be a name."""
         self._met: dict[str, list[tuple[int, int, str]]] = {}
         self._key = key
         self.counts: Counter[str] = Counter()
@@ -103,6 +106,9 @@ class Pseudonyms:
                     self.know("site", name)
         names, self._met[text] = named(text)
         for kind, name in names:
+            if name in self._public:
+                self._spared.add(text)
+                continue
             if kind == "user" and name.endswith("+"):  # cut off by its column
                 self._words.add(name, self._name(kind, name))
             elif kind == "host" and "." not in name:
@@ -136,6 +142,10 @@ class Pseudonyms:
     def _meet_once(self, text: str) -> None:
         if len(text) > _NO_FIELD and text not in CLEAN:
             self.meet(text)
+
+    def keep(self, words: Iterable[str]) -> None:
+        """Words that no sentence makes a name: those of packages."""
+        self._public.update(words)
 
     def know(self, kind: str, name: str) -> None:
         """A `user`, `host` or `site` of that name is replaced wherever it stands as a word."""

@@ -104,7 +104,7 @@ class Redactor(Pseudonyms):
         if len(text) >= _LONG:
             return self._long(text)
         shown = self._known_words(self._shaped(text))
-        if shown == text and len(text) <= _CLEAN_CHARACTERS:
+        if shown == text and len(text) <= _CLEAN_CHARACTERS and text not in self._spared:
             if len(CLEAN) >= _CLEAN_TEXTS:
                 CLEAN.clear()
             CLEAN.add(text)

@@ -36,6 +36,8 @@ _FILES = {
     ),
 }
 """Where a machine keeps names, and how they look there."""
+_REQUIRED = re.compile(r"[^\w.-]")
+"""What ends the name in a requirement."""
 _VARIABLES = {
     "SLURM_JOB_ACCOUNT": "group", "SLURM_JOB_USER": "user", "SLURM_CLUSTER_NAME": "site", "SLURM_JOB_NAME": "project",
     "SLURMD_NODENAME": "host", "USER": "user", "LOGNAME": "user",
@@ -74,7 +76,15 @@ def redactor_for(report: Report | None = None, site: Site | None = None, *, reda
         return Redactor(key=None, site=site, remember=True)
     redactor = Redactor(key=local_key(), site=site, remember=True)
     teach(redactor, _local_names())
+    redactor.keep(_package_names(report))
     return redactor
+
+
+def _package_names(report: Report | None) -> Iterator[str]:
+    """Of those that are installed, and that these require."""
+    for package in (report and report.snapshot.packages) or ():
+        yield package.name
+        yield from (_REQUIRED.split(line, maxsplit=1)[0] for line in package.requires or ())
 
 
 @lru_cache(maxsize=1)

@@ -8,7 +8,8 @@ from pathlib import Path
 import jsonschema
 
 from doctor.facts import Snapshot
-from doctor.findings import Report
+from doctor.facts.python import Package
+from doctor.findings import Finding, Report, Subject
 from doctor.report.formats.json import as_data, render, schema
 from tests.report.example import report
 
@@ -35,6 +36,16 @@ def test_redaction_keeps_rules_and_fingerprints() -> None:
     kept, whole = as_data(report()), as_data(report(), unredacted=True)
     for one, other in zip(kept["findings"], whole["findings"], strict=True):
         assert (one["rule"], one["fingerprint"]) == (other["rule"], other["fingerprint"])
+
+
+def test_names_of_packages_and_of_what_they_require_are_kept() -> None:
+    machine = Snapshot(packages=(Package(name="torch", version="2.9.1", requires=("blorptools>=3.0",)),))
+    subject = Subject(kind="package", id="torch not-installed blorptools")
+    finding = Finding(rule="python-install-damaged", summary="blorptools is missing.", subject=subject)
+    shown = as_data(Report(doctor="0", status="warning", findings=(finding,), snapshot=machine))
+    assert shown["findings"][0]["subject"]["id"] == subject.id
+    unknown = as_data(Report(doctor="0", status="warning", findings=(finding,), snapshot=Snapshot()))
+    assert "blorptools" not in unknown["findings"][0]["subject"]["id"]
 
 
 def test_no_raw_control_characters() -> None:
