@@ -88,6 +88,8 @@ def validate(
                 tell(f"{error.path}: {fault}\n")
             return 1
         except InputError as error:
+            if asked == [each]:
+                raise
             tell(f"doctor: {error}\n")
             return 1
         deliver(f"{each}: valid\n", None)

@@ -116,7 +116,8 @@ def _info(system: System, base: tuple[str, ...]) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         table = None
     if reading.value.code or not isinstance(table, dict):
-        last = ((reading.value.stderr or reading.value.stdout).strip().splitlines()[-1:] or ["no output"])[0]
+        silent = f"no output, exit code {reading.value.code}"
+        last = ((reading.value.stderr or reading.value.stdout).strip().splitlines()[-1:] or [silent])[0]
         raise InputError(f"{base[0]} info: {last[:160]}")
     return table
 
