@@ -14,7 +14,9 @@ from typing import Any
 from doctor.findings import Hint, Report
 from doctor.report.formats.json import as_data
 from doctor.report.words import best_guess, clean, from_text, gpu_line, headline, reader_failures
-from doctor.rules.lib.run_line import vendors_meant
+from doctor.rules.lib.error_texts import request
+from doctor.rules.lib.run_line import sees_none, vendors_meant
+from doctor.rules.lib.torch_install import on_jetson
 
 STREAMS = True
 FOR_OTHERS = True
@@ -165,7 +167,7 @@ def _guess(report: Report, hint: Hint, found: str) -> Iterator[str]:
 
 
 def _nothing(report: Report, found: str) -> Iterator[str]:
-    if report.reports_failure is False:
+    if report.reports_failure is False and not report.snapshot.symptoms:
         yield "I found no problem in this text that I can name. If something fails, please add the full error message."
         return
     yield f"I found no known cause in this text. {_shown(report)}"
@@ -174,8 +176,15 @@ def _nothing(report: Report, found: str) -> Iterator[str]:
     machine = report.snapshot
     vendors = vendors_meant(machine)
     wanted = [] if machine.symptoms else ["the full error message"]
-    if vendors != {"nvidia"} or machine.nvidia_driver.version is None:
-        wanted.append(_OUTPUT["/".join(sorted(vendors))] if len(vendors) == 1 else _TOOLS)
+    if more := request(machine):
+        wanted.append(more)
+    elif machine.container.engine == "kubernetes":
+        wanted = ["the output of `kubectl describe node NODE` and the log of the device plugin's pod on that node"]
+    elif on_jetson(machine):
+        wanted.append("the output of `cat /etc/nv_tegra_release` and `python -m torch.utils.collect_env`")
+    elif vendors != {"nvidia"} or machine.nvidia_driver.version is None:
+        nodes = ", `ls -ln /dev/kfd /dev/dri` and `id`" if vendors == {"amd"} and sees_none(machine) else ""
+        wanted.append(f"{_OUTPUT[next(iter(vendors))]}{nodes}" if len(vendors) == 1 else _TOOLS)
     elif not machine.torch.version:
         wanted.append("the output of `python -m torch.utils.collect_env`")
     elif not wanted:
@@ -183,10 +192,7 @@ def _nothing(report: Report, found: str) -> Iterator[str]:
     yield f"Please add {' and '.join(wanted)}, or attach `doctor bundle`."
 
 
-_OUTPUT = {
-    "nvidia": "the output of `nvidia-smi`",
-    "amd": "the output of `rocminfo`, `ls -ln /dev/kfd /dev/dri` and `id`",
-}
+_OUTPUT = {"nvidia": "the output of `nvidia-smi`", "amd": "the output of `rocminfo`"}
 _TOOLS = "the output of `nvidia-smi` (NVIDIA) or `rocminfo` (AMD)"
 
 
@@ -202,7 +208,7 @@ def _shown(report: Report) -> str:
     if not machine.nvidia_driver.version and any(not machine.driver_known(g.vendor or "") for g in machine.gpus or ()):
         lacks.append("no driver version")
     if not shown:
-        return "It names no GPU, driver or torch."
+        return "I could not read from it which GPU, driver and torch are used."
     but = f", but {' and '.join(lacks)}" if lacks else ""
     return f"It shows {inert(', '.join(shown))}{but}."
 

@@ -61,7 +61,12 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     vendors = vendors_there(machine) or run_line.vendors_meant(machine)
     named = {"amd": "AMD's", "nvidia": "NVIDIA's"}.get(next(iter(vendors)) if len(vendors) == 1 else "", "the vendor's")
     listed = (step(f"Check that AMD lists this GPU for WSL: {WSL_LIST}"),) if vendors == {"amd"} else ()
+    second = (
+        step("GPUs need WSL 2, on Windows 11 or Windows 10 21H2: VERSION must be 2.", "wsl.exe", "-l", "-v"),
+        step("Convert a distribution of VERSION 1 (NAME).", "wsl.exe", "--set-version", "NAME", "2"),
+    )
     steps = (
+        *(() if "wsl2" in (machine.kernel.release or "").lower() else second),
         *listed,
         step(f"On Windows, install {named} current GPU driver. Never install a Linux kernel driver in WSL."),
         step("On Windows, update WSL.", "wsl.exe", "--update"),
@@ -69,12 +74,7 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     )
     stops = "stops every running WSL distribution"
     back = step("On Windows, install the old driver again; WSL itself keeps no older version.")
-    windows = way("Update the Windows GPU driver and WSL.", Scope.DRIVER, *steps, risk=stops, undo=(back,))
-    version = step("Convert the distribution (NAME: see `wsl.exe -l -v`).", "wsl.exe", "--set-version", "NAME", "2")
-    to_one = step("Convert it back.", "wsl.exe", "--set-version", "NAME", "1")
-    title = "Convert the distribution to WSL 2, if it is WSL 1."
-    second = way(title, Scope.HOST, version, risk=stops, undo=(to_one,))
-    return (windows,) if "wsl2" in (machine.kernel.release or "").lower() else (windows, second)
+    return (way("Update the Windows GPU driver and WSL.", Scope.DRIVER, *steps, risk=stops, undo=(back,)),)
 
 
 _NO_DRIVER = (
