@@ -7,7 +7,6 @@ from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scop
 from doctor.rules.lib import run_line, wheel_runtime
 from doctor.rules.lib.advice import step, way
 from doctor.rules.lib.arguments import Knowledge, Profile
-from doctor.rules.lib.error_texts import pointing_to
 from doctor.rules.lib.gfx_override import WSL_LIST
 from doctor.rules.lib.hardware import has_no, vendors_there
 from doctor.rules.lib.packages import family
@@ -117,37 +116,17 @@ def _lists_gpu(machine: Snapshot) -> bool:
     return listed and machine.symptom(*_RUNTIME_FAILS) is None
 
 
-def _misses_module_alone(machine: Snapshot) -> bool:
-    """Whether nothing says that no GPU is seen, or that a part of WSL's way is absent, but what looks for the module or
-    its node, which WSL has not."""
-    missed = machine.symptom(*(run_line.NO_GPU_SEEN - _NEVER_THERE), *_RUNTIME_FAILS)
-    if missed is not None or machine.torch.available is False:
-        return False
-    return pointing_to(machine, RULE.id, leaving_out=_NEVER_THERE) is None
-
-
 def _said(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     """A text from WSL that says that no driver is there: under WSL it is Windows' driver that is not reached."""
     symptom = machine.symptom(*(key for key in _NO_DRIVER if key not in _NEVER_THERE or not _lists_gpu(machine)))
     if (
-        machine.torch.available is True
+        symptom is None
+        or machine.torch.available is True
         or machine.torch.build == "cpu"
         or machine.container.inside
         or (machine.environment or {}).get("CUDA_VISIBLE_DEVICES", "0").strip() in ("", "-1")  # that hides them all
         or wheel_runtime.hides_gpu(machine)  # WSL's own way is whole: rocminfo took it
     ):
-        return
-    if symptom is None:
-        if run_line.sees_none(machine) and not (_lists_gpu(machine) and _misses_module_alone(machine)):
-            yield Finding(
-                summary="A program in WSL sees no GPU; check the Windows driver and /dev/dxg first.",
-                severity=Severity.INFO,
-                suspect=1,
-                subject=Subject(kind="node", id="/dev/dxg"),
-                evidence=evidence(machine, ("host.wsl", "os.name", "torch.available")),
-                remedies=advice(machine, kb),
-                verify=("ls", "-l", "/dev/dxg"),
-            )
         return
     yield Finding(
         summary="WSL cannot reach the Windows GPU driver.",
