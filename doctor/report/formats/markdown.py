@@ -98,10 +98,10 @@ def _lines(report: Report, data: dict[str, Any]) -> Iterator[str]:
         return
     found = next((f["summary"] for f in top if f["scope"] == "hardware"), "")
     hint = best_guess(report)
-    if hint and (report.snapshot.symptoms or report.reports_failure is not False):
-        yield from _guess(report, hint, found)
-    elif from_text(report):
-        yield from _nothing(report, found)
+    if not (report.snapshot.symptoms or report.reports_failure is not False):
+        hint = None
+    if hint or from_text(report):
+        yield from _nothing(report, hint, found)
     else:
         yield headline(report)
 
@@ -157,22 +157,17 @@ def _repeats(text: str, title: str) -> bool:
     return text.rstrip(".") == title.rstrip(".")
 
 
-def _guess(report: Report, hint: Hint, found: str) -> Iterator[str]:
-    """Nothing was found, and the words are like those of texts with known causes."""
-    yield f"I found no known cause in this text. {_shown(report)}"
-    if found:
-        yield f"Worth knowing: {inert(found)}"
-    yield f"My guess (not sure): {inert(hint.title)}"
-    yield f"Please add {hint.ask}."
-
-
-def _nothing(report: Report, found: str) -> Iterator[str]:
+def _nothing(report: Report, hint: Hint | None, found: str) -> Iterator[str]:
+    """No cause was found; a hint: the words are like those of texts with known causes."""
     if report.reports_failure is False and not report.snapshot.symptoms:
         yield "I found no problem in this text that I can name. If something fails, please add the full error message."
         return
     yield f"I found no known cause in this text. {_shown(report)}"
     if found:
         yield f"Worth knowing: {inert(found)}"
+    if hint:
+        yield from (f"My guess (not sure): {inert(hint.title)}", f"Please add {hint.ask}.")
+        return
     machine = report.snapshot
     vendors = vendors_meant(machine)
     wanted = [] if machine.symptoms else ["the full error message"]
