@@ -35,8 +35,7 @@ WSL without /dev/dxg, which all GPU work in WSL uses. Or a Linux driver inside W
 Under WSL, the driver is on the Windows side. Without /dev/dxg no library can reach it; a Linux driver does not help.
 
 ## Not raised when
-/dev/dxg is there, or inside a container (it must be passed there). Where rocminfo lists the GPU, its runtime starts,
-and torch has its own older HSA runtime: that is gpu-libs-conflict.
+/dev/dxg is there and nothing fails, or inside a container (it must be passed there).
 
 ## How to confirm
 `ls -l /dev/dxg` and, on Windows, `wsl --version` and `wsl -l -v` (VERSION must be 2).
