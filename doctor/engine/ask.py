@@ -89,7 +89,7 @@ def _shown_by(name: str, machine: Snapshot, rule: Rule) -> str | None:
         return amd
     if name.startswith("environment") and not vendors:
         return _ENVIRONMENT
-    if nvidia == "`nvidia-smi`" and any(s.key.startswith("nvidia-smi-") for s in machine.symptoms):
+    if (nvidia or "").startswith("`nvidia-smi`") and any(s.key.startswith("nvidia-smi-") for s in machine.symptoms):
         return "`lspci -nnk -d 10de:` and `dkms status`"  # it was run, and failed
     return nvidia or (None if vendors else amd)
 

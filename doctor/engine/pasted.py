@@ -10,6 +10,7 @@ from doctor.engine.judge import judge
 from doctor.engine.outcome import decided, run
 from doctor.engine.registry import Check
 from doctor.findings import Finding, Hint, Report, Rule, Severity
+from doctor.rules.lib.error_texts import request
 
 if TYPE_CHECKING:
     from doctor.facts import Snapshot
@@ -46,7 +47,12 @@ def judge_pasted(pasted: Pasted, kb: Knowledge, source: str | None = None) -> Re
         likely |= {rule: max(likely.get(rule, 0.0), HINT_FROM) for rule in from_text}
     ranked = sorted(likely.items(), key=lambda row: (-row[1], row[0]))
     hints = tuple(
-        Hint(rule=rule, title=rules[rule].title, confidence=round(share, 2), ask=ask_for(rules[rule], pasted.machine))
+        Hint(
+            rule=rule,
+            title=rules[rule].title,
+            confidence=round(share, 2),
+            ask=request(machine) or ask_for(rules[rule], machine),
+        )
         for rule, share in ranked
         if rule in rules and rule not in named and share >= HINT_FROM and not _ruled_out(checks[rule], machine, kb)
     )
@@ -71,4 +77,4 @@ def _asking(finding: Finding, rule: Rule | None, machine: Snapshot) -> Finding:
     """A finding that has one witness asks for the other."""
     if finding.ask or rule is None or finding.basis == "both" or finding.severity is Severity.INFO:
         return finding
-    return finding.model_copy(update={"ask": missing_for(rule, machine)})
+    return finding.model_copy(update={"ask": request(machine, rule.id) or missing_for(rule, machine)})

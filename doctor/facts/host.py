@@ -146,8 +146,8 @@ class Host(Model):
     virtual_machine: bool | None = None
     hypervisor: str | None = None
     wsl: bool | None = None
-    rebooted: bool | None = None
-    """Of a text: whoever wrote it rebooted, and the fault stayed."""
+    tried: tuple[str, ...] | None = None
+    """Of a text: what did not help, `reboot` or `groups` (that the account joined)."""
     cloud: str | None = None
     numa_balancing: int | None = None
     iommu: Literal["off", "passthrough", "translated"] | None = None

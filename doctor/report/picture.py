@@ -32,10 +32,6 @@ class _Placed(NamedTuple):
         return self.x + _BOX / 2, self.y + _HIGH
 
 
-def _short(name: str, length: int = 26) -> str:
-    return name if len(name) <= length else name[: length - 1] + "…"
-
-
 def topology(machine: Data, findings: Iterable[Data]) -> str:
     """ "" where there is no GPU. Devices whose NUMA node is not known are in a box of their own. Nodes are one below the other."""
     gpus = list(machine.get("gpus") or ())[:_MOST]
@@ -142,7 +138,11 @@ def _nic(nic: Data, at: _Placed, wrong: set[str]) -> str:
 
 def _device(at: _Placed, head: str, name: str, more: str, wrong: bool, *, round_: bool = False) -> str:
     rows = ((("× " if wrong else "") + head, 18), (name, 36), (more, 53))
-    lines = "".join(f'<text x="{at.x + 8:g}" y="{at.y + y}">{text(_short(row))}</text>' for row, y in rows if row)
+    lines = "".join(
+        f'<text x="{at.x + 8:g}" y="{at.y + y}">{text(row if len(row) <= 26 else row[:25] + "…")}</text>'
+        for row, y in rows
+        if row
+    )
     title = text(f"{head}: {name}{f', {more}' if more else ''}{', has an error' if wrong else ''}")
     shape = f'<rect x="{at.x:g}" y="{at.y:g}" width="{_BOX}" height="{_HIGH}" rx="{14 if round_ else 4}"/>'
     return f'<g class="device{" odd" if wrong else ""}"><title>{title}</title>{shape}{lines}</g>\n'

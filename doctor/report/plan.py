@@ -117,7 +117,8 @@ class _Plan:
                     if live and remedy.risk:
                         rows.append(_comment(f"risk: {remedy.risk}"))
                 waits = by_hand and live and step.command is not None
-                rows += [_after_hands(step)] if waits else self._step(step, remedy, live=live)
+                after = _comment(f"after the step above: {_quoted(step.command or ())}")
+                rows += [after] if waits else self._step(step, remedy, live=live)
                 by_hand |= live and _by_hand(step, remedy)
             self.reboots |= live and remedy.reboot and not by_hand
             risk = remedy.risk or ""
@@ -169,11 +170,6 @@ def _by_hand(step: Step, remedy: Remedy) -> bool:
     if remedy.scope is Scope.HARDWARE:
         return False
     return step.command is None or _not_for_a_script(step, step.command) is not None
-
-
-def _after_hands(step: Step) -> str:
-    """A command that a step by hand must come before: the script can't know when that is done."""
-    return _comment(f"after the step above: {_quoted(step.command or ())}")
 
 
 def _not_for_a_script(step: Step, argv: tuple[str, ...]) -> str | None:

@@ -100,15 +100,11 @@ def machine_line(report: Report) -> str:
     if machine.os.name:
         parts.append(machine.os.name)
     if machine.torch.version:
-        where = f" in {_environment(machine.torch.location)}" if machine.torch.location else ""
+        folder = re.sub(r"/lib(?:64)?/python[\d.]+t?/(?:site|dist)-packages/torch$", "", machine.torch.location or "")
+        where = f" in {folder or machine.torch.location}" if machine.torch.location else ""
         parts.append(f"torch {machine.torch.version}{where}")
     line = " · ".join(masked(clean(part)) for part in parts)
     return f"{clean(report.source)}: {line}" if report.source not in (None, "-") else line
-
-
-def _environment(location: str) -> str:
-    """`/opt/venv` of `/opt/venv/lib/python3.12/site-packages/torch`."""
-    return re.sub(r"/lib(?:64)?/python[\d.]+t?/(?:site|dist)-packages/torch$", "", location) or location
 
 
 def layer_signs(report: Report, *, plain: bool = False) -> str:

@@ -18,7 +18,6 @@ from pydantic import ValidationError
 from doctor import parsers
 from doctor.errors import ParserError
 from doctor.facts import FactSheet, Snapshot, State, assemble
-from doctor.facts.sheet import Entry
 from doctor.knowledge.names import gpu_by_name
 from doctor.triage import classifier, formats, known, sentences
 from doctor.triage.classifier import Guess
@@ -200,16 +199,13 @@ def _placed(sheet: FactSheet, offset: int) -> FactSheet:
     """The sheet with its lines counted from the start of the whole text."""
     placed = FactSheet()
     for entry in sheet:
-        put(placed, entry._replace(source=_shift(entry.source, offset), value=_shifted(entry, offset)))
+        value = _shift(entry.value, offset) if entry.name.endswith("].source") else entry.value
+        put(placed, entry._replace(source=_shift(entry.source, offset), value=value))
     return placed
 
 
 def _shift(source: str, offset: int) -> str:
     return _LINE_SOURCE.sub(lambda found: f"text:{int(found[1]) + offset}", source) if offset else source
-
-
-def _shifted(entry: Entry, offset: int) -> Any:
-    return _shift(entry.value, offset) if entry.name.endswith("].source") else entry.value
 
 
 def _packages(sheets: Iterable[FactSheet]) -> FactSheet:

@@ -127,6 +127,10 @@ def test_hints_in_json_are_three_at_most_each_with_what_to_send() -> None:
 MISMATCH = "$ nvidia-smi\nFailed to initialize NVML: Driver/library version mismatch\n\n"
 UNLIKE = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"
 TABLE = "| NVIDIA-SMI 515.48.07    Driver Version: 515.48.07    CUDA Version: 11.7     |\n"
+NO_NVIDIA = "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU\n"
+NO_LIBCUDA = "OSError: libcuda.so.1: cannot open shared object file: No such file or directory\n"
+KFD = "Unable to open /dev/kfd read-write: Permission denied\n"
+NCCL = "RuntimeError: NCCL error: unhandled system error (run with NCCL_DEBUG=INFO for details)\n"
 BUILD = "Error! Bad return status for module build on kernel: 5.14.0-503.22.1.el9_5.x86_64 (x86_64)\n"
 SM_120 = (
     "NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch installation.\n"
@@ -142,7 +146,7 @@ SM_120 = (
         (f"{MISMATCH}I have not rebooted yet.", "Reboot the host", "dkms autoinstall"),
         (f"[root@h ~]# nvidia-smi\n{TABLE}me@pod:/$ nvidia-smi\n{MISMATCH[13:]}", "Recreate the container", "Reboot"),
         (f"{UNLIKE}Ubuntu 24.04, all was fine yesterday", "add `lspci -nnk -d 10de:`", "add `nvidia-smi`"),
-        (f"Autoinstall of module nvidia/570.86.15 for kernel 5.14.0\n{BUILD}", "Upgrade the NVIDIA driver", "amdgpu"),
+        (f"Autoinstall of module nvidia/570.86.15 for kernel 5.14.0\n{BUILD}", "make.log", "amdgpu"),
         (f"the rocky image fails with Nvidia 570\n{BUILD}", "", "RX 570"),
         (f"it fails, my RX 570 is not found\n{BUILD}", "amdgpu", "NVIDIA driver"),
         (f"RTX 5090 on Windows 11\n{SM_120}", "\npython -m pip install", "python3"),
@@ -152,6 +156,20 @@ SM_120 = (
         ('OS: CentOS7\ncould not select device driver "nvidia" with capabilities: [[gpu]]', "\nyum install", "\ndnf"),
         ('OS: Rocky 9.4\ncould not select device driver "nvidia" with capabilities: [[gpu]]', "\ndnf", "\nyum"),
         ("It fails in docker:\nRuntimeError: No HIP GPUs are available", "`rocminfo`", "full error message"),
+        (f"I use an AMD GPU on Ubuntu\n{NO_NVIDIA}", "for ROCm", "modprobe"),
+        (f"It says that I need an AMD GPU\n{NO_NVIDIA}", "modprobe", "for ROCm"),
+        ("RX 6600, Windows 10:\nAssertionError: Torch not compiled with CUDA enabled", "need Linux", "pip install"),
+        ("RX 6600, Ubuntu 24.04:\nAssertionError: Torch not compiled with CUDA enabled", "pip install", "need Linux"),
+        (f"RX 6600, already added myself to the render group\n{KFD}", "Log in again", "usermod"),
+        (f"RX 6600, I have not added myself to the render group\n{KFD}", "usermod", "Log in again"),
+        ('docker: could not select device driver "cdi" with capabilities: []', "Enable CDI in Docker", "cdi generate"),
+        ("Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all", "cdi generate", "daemon.json"),
+        (f"$ singularity exec --nv a.sif python x.py\n{NO_LIBCUDA}", "on a node with", "modprobe"),
+        (f"RTX 3060, Ubuntu 24.04\n{NO_LIBCUDA}", "apt-get install", "modprobe"),
+        (f"It fails on 2x A100:\n{NCCL}", "`NCCL_DEBUG=INFO`", "`nvidia-smi`"),
+        (f"export NCCL_DEBUG=INFO\n{NCCL}It fails on 2x A100", "`nvidia-smi`", "NCCL_DEBUG=INFO` set"),
+        (f"RTX 3060 in WSL on Windows 11:\n{UNLIKE}", "--set-version NAME 2", "modprobe"),
+        ("Orin NX, the container fails:\nAssertionError: cuda is not available", "nv_tegra_release", "nvidia-smi"),
     ],
 )  # fmt: skip
 def test_a_reply_fits_what_the_text_tells(text: str, says: str, never: str) -> None:

@@ -42,7 +42,7 @@ _CUES = closed(
     "rtx gtx rx radeon tesla quadro nvidia geforce amd gfx torch rocm cuda gpu card 显 driver ubuntu debian fedora "
     "linux windows win wsl wls kernel python vega strix jetson titan dgx 0ti xt super mi1 mi2 mi3 mi5 mi6 instinct "
     "00 10 20 30 40 50 60 70 80 90 ryzen xeon epyc core docker podman container flash vllm triton numpy gcc secure "
-    "reboot iommu kfd nvcc nccl nouveau numa fabric xformers bitsandbytes sglang"
+    "reboot render iommu kfd nvcc nccl nouveau numa fabric xformers bitsandbytes sglang"
 )
 
 
@@ -77,10 +77,13 @@ def entities_in(text: str, source: str, lookup: Lookup) -> list[Entity]:
 def read(text: str, source: str, lookup: Lookup) -> FactSheet:
     """Raises ParserError where nothing describes this machine."""
     named = entities_in(text, source, lookup)
-    here = [entity for entity in named if entity.standing is Standing.HERE or entity.fact == "host.rebooted"]
+    tried = [entity for entity in named if entity.fact == "host.tried"]
+    here = [entity for entity in named if entity.standing is Standing.HERE and entity not in tried]
     if "host" in text[:CHARS_LIMIT].lower():  # both sides may be described: where its tools ran is unknown
         here = [entity for entity in here if entity.fact != "container.inside"]
     sheet = FactSheet()
+    if tried:
+        sheet.put("host.tried", sorted({entity.value for entity in tried}), tried[0].where)
     _gpus(sheet, [entity for entity in here if entity.fact == "gpu"])
     kinds: dict[str, list[Entity]] = {}
     for entity in here:
@@ -109,7 +112,8 @@ def _of_line(row: list[Token], where: str, lookup: Lookup) -> Iterator[Entity]:
     labelled = _label_of_gpu(row)
     for mention in named:
         clause = at_token(row, cut, mention.first)
-        yield Entity("gpu", mention, where, clause.standing, clause.mine or labelled, clause.side)
+        if clause.mine or mention.name or mention.arch:  # `an NVIDIA GPU` alone is one of a message
+            yield Entity("gpu", mention, where, clause.standing, clause.mine or labelled, clause.side)
     for thing in things:
         clause = at_token(row, cut, thing.first)
         kind = _of_cuda(row, clause, thing) if thing.fact == "cuda" else thing.fact
@@ -148,9 +152,11 @@ _SERVES = frozenset(("supports", "support", "serves", "reports", "shows", "is", 
 
 def _gpus(sheet: FactSheet, entities: list[Entity]) -> None:
     """One product, or none: of several it is not known which the text is about."""
+    entities = [entity for entity in entities if entity.value.name or entity.value.arch] or entities
     entities = [entity for entity in entities if entity.mine] or entities
     all_: list[tuple[Mention, str]] = [(entity.value, entity.where) for entity in entities]
     archs = {mention.arch for mention, _ in all_ if mention.arch}
+    archs -= {f for f in archs if f.endswith("x") and any(a.startswith(f[:-1]) for a in archs - {f})}
     vendors = {mention.vendor for mention, _ in all_}
     named = [(mention, where) for mention, where in all_ if mention.name]
     names = {alike(".name", mention.name) for mention, _ in named}

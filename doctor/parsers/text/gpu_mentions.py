@@ -53,6 +53,8 @@ def _at(row: list[Token], at: int, lookup: Lookup, near: list[int]) -> Mention |
     if at >= len(row):
         return None
     low = row[at].low
+    if maker and low in gpu_words.GPU_WORDS and row[at - 1].low in ("amd", "nvidia"):
+        return Mention(start, at + 1, maker, "", sure=False)
     if low == "gfx":
         return _gfx(row, start, at)
     if low in ("rtx", "gtx", "rx", "gt") or (low in gpu_words.PLACES and not row[at].number):

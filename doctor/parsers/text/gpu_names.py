@@ -39,7 +39,11 @@ class Mention:
 
 def tegra(parts: list[str]) -> str:
     """`jetson tx 2` is written `tx2` in the catalogue."""
-    whole = ["jetson", *(p for p in parts if p not in ("jetson", "agx"))] if {"jetson", "orin"} & set(parts) else parts
+    whole = (
+        ["jetson", *(p for p in parts if p not in ("jetson", "agx"))]
+        if {"jetson", "orin", "agx"} & set(parts)
+        else parts
+    )
     return " ".join(whole).replace("tx 2", "tx2")
 
 

@@ -37,6 +37,7 @@ PLACES = {
     "titan": ("rtx", "xp", "x", "v", "black", "z"),
     "dgx": ("spark",),
     "orin": ("nano", "nx", "agx"),
+    "agx": ("orin", "xavier", "thor"),
 }
 FIRST = LETTERS | MAKERS.keys() | FAMILIES.keys() | PLACES.keys() | closed("gt gfx pro ai vii")
 """Words with which a name begins; it may begin with a number as well."""

@@ -133,16 +133,14 @@ def _open(row: list[Token], at: int, last: int) -> bool:
     if _FLOORS & set(before) or (before == ["=", "="] and at <= 4):  # a line of requirements asks for it
         return True
     behind = row[last].low if last < len(row) else ""
-    if behind in ("+", "-", "–", "->", "→", "≥") and row[last].glued and not _label_behind(row, last):
-        return True
+    if behind in ("+", "-", "–", "->", "→", "≥") and row[last].glued:
+        label = "".join(token.text[0] for token in row[last + 1 : last + 2] if behind == "+" and token.glued)
+        if not label.isalnum():
+            return True
     if behind == "." and row[last].glued and last + 1 < len(row) and row[last + 1].glued and row[last + 1].low == "x":
         return False
     after = [token.low for token in row[last : last + 2]]
     return bool(_OR_MORE & set(after)) or after[:1] in (["→"], ["->"]) or after == ["-", ">"] or after == ["=", ">"]
-
-
-def _label_behind(row: list[Token], at: int) -> bool:
-    return at + 1 < len(row) and row[at + 1].glued and row[at + 1].text[0].isalnum() and row[at].text == "+"
 
 
 def _system(row: list[Token], at: int) -> Stated | None:

@@ -50,12 +50,24 @@ _SWITCHES: tuple[tuple[str, str, dict[str, bool], Any, Any], ...] = (
 little."""
 _NOT = frozenset(("not", "no", "t", "never"))
 _REACH = 5
-_REBOOTED = frozenset(("rebooted", "rebooting", "reboot", "reboots"))
+_TRIED = {
+    "reboot": (frozenset(("rebooted",)), frozenset(("rebooting", "reboot", "reboots"))),
+    "groups": (frozenset(("added", "joined")), frozenset(("adding", "add", "usermod", "member"))),
+}
+"""What may not help -> words for that it was done, and those that need another word for it."""
+_OF_GROUPS = frozenset(("render", "video", "group", "groups"))
 _IN_VAIN = frozenset(("tried", "already", "after", "even", "despite", "still", "also"))
 _HELPED = frozenset(
     ("works", "worked", "fixed", "fixes", "helps", "helped", "solves", "solved", "gone", "away", "until")
 )
-NAMES = _ENGINES.keys() | _REBOOTED | {"container"} | {name.rpartition(" ")[2] for name, *_ in _SWITCHES}
+NAMES = (
+    _ENGINES.keys()
+    | _OF_GROUPS
+    | _TRIED["reboot"][0]
+    | _TRIED["reboot"][1]
+    | {"container"}
+    | {name.rpartition(" ")[2] for name, *_ in _SWITCHES}
+)
 """A line without one of them names no state."""
 
 
@@ -65,8 +77,7 @@ def states_in(row: list[Token], cut: Iterable[Clause]) -> Iterator[tuple[str, An
         words = [token.low for token in row[clause.first : clause.last]]
         plain = [word for word in words if word[0].isalnum()]
         yield from ((fact, value, clause) for fact, value in _switches(plain))
-        if _rebooted(frozenset(plain)):
-            yield "host.rebooted", True, clause
+        yield from (("host.tried", what, clause) for what in _TRIED if _in_vain(what, frozenset(plain)))
         if ":" not in words and "=" not in words:  # the field of a form, which may say no
             yield from _inside(plain, clause)
 
@@ -82,10 +93,13 @@ def _switches(plain: list[str]) -> Iterator[tuple[str, Any]]:
             yield fact, value
 
 
-def _rebooted(held: frozenset[str]) -> bool:
+def _in_vain(what: str, held: frozenset[str]) -> bool:
     """`Tried rebooting`, `I rebooted twice`, `still there after a reboot`; not `rebooting fixes it`."""
-    said = "rebooted" in held or (held & _REBOOTED and held & _IN_VAIN)
-    return bool(said) and _NOT.isdisjoint(held - {"t"}) and _HELPED.isdisjoint(held)
+    done, named = _TRIED[what]
+    said = held & done or (held & named and held & _IN_VAIN)
+    if not said or (what == "groups" and not held & _OF_GROUPS):
+        return False
+    return _NOT.isdisjoint(held - {"t"}) and _HELPED.isdisjoint(held)
 
 
 def _inside(plain: list[str], clause: Clause) -> Iterator[tuple[str, Any, Clause]]:

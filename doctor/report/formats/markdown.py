@@ -14,7 +14,9 @@ from typing import Any
 from doctor.findings import Hint, Report
 from doctor.report.formats.json import as_data
 from doctor.report.words import best_guess, clean, from_text, gpu_line, headline, reader_failures
-from doctor.rules.lib.run_line import vendors_meant
+from doctor.rules.lib.error_texts import request
+from doctor.rules.lib.run_line import sees_none, vendors_meant
+from doctor.rules.lib.torch_install import on_jetson
 
 STREAMS = True
 FOR_OTHERS = True
@@ -95,10 +97,10 @@ def _lines(report: Report, data: dict[str, Any]) -> Iterator[str]:
         return
     found = next((f["summary"] for f in top if f["scope"] == "hardware"), "")
     hint = best_guess(report)
-    if hint and (report.snapshot.symptoms or report.reports_failure is not False):
-        yield from _guess(report, hint, found)
-    elif from_text(report):
-        yield from _nothing(report, found)
+    if not (report.snapshot.symptoms or report.reports_failure is not False):
+        hint = None
+    if hint or from_text(report):
+        yield from _nothing(report, hint, found)
     else:
         yield headline(report)
 
@@ -154,27 +156,29 @@ def _repeats(text: str, title: str) -> bool:
     return text.rstrip(".") == title.rstrip(".")
 
 
-def _guess(report: Report, hint: Hint, found: str) -> Iterator[str]:
-    """Nothing was found, and the words are like those of texts with known causes."""
-    yield f"I found no known cause in this text. {_shown(report)}"
-    if found:
-        yield f"Worth knowing: {inert(found)}"
-    yield f"My guess (not sure): {inert(hint.title)}"
-    yield f"Please add {hint.ask}."
-
-
-def _nothing(report: Report, found: str) -> Iterator[str]:
-    if report.reports_failure is False:
+def _nothing(report: Report, hint: Hint | None, found: str) -> Iterator[str]:
+    """No cause was found; a hint: the words are like those of texts with known causes."""
+    if report.reports_failure is False and not report.snapshot.symptoms:
         yield "I found no problem in this text that I can name. If something fails, please add the full error message."
         return
     yield f"I found no known cause in this text. {_shown(report)}"
     if found:
         yield f"Worth knowing: {inert(found)}"
+    if hint:
+        yield from (f"My guess (not sure): {inert(hint.title)}", f"Please add {hint.ask}.")
+        return
     machine = report.snapshot
     vendors = vendors_meant(machine)
     wanted = [] if machine.symptoms else ["the full error message"]
-    if vendors != {"nvidia"} or machine.nvidia_driver.version is None:
-        wanted.append(_OUTPUT["/".join(sorted(vendors))] if len(vendors) == 1 else _TOOLS)
+    if more := request(machine):
+        wanted.append(more)
+    elif machine.container.engine == "kubernetes":
+        wanted = ["the output of `kubectl describe node NODE` and the log of the device plugin's pod on that node"]
+    elif on_jetson(machine):
+        wanted.append("the output of `cat /etc/nv_tegra_release` and `python -m torch.utils.collect_env`")
+    elif vendors != {"nvidia"} or machine.nvidia_driver.version is None:
+        nodes = ", `ls -ln /dev/kfd /dev/dri` and `id`" if vendors == {"amd"} and sees_none(machine) else ""
+        wanted.append(f"{_OUTPUT[next(iter(vendors))]}{nodes}" if len(vendors) == 1 else _TOOLS)
     elif not machine.torch.version:
         wanted.append("the output of `python -m torch.utils.collect_env`")
     elif not wanted:
@@ -182,10 +186,7 @@ def _nothing(report: Report, found: str) -> Iterator[str]:
     yield f"Please add {' and '.join(wanted)}, or attach `doctor bundle`."
 
 
-_OUTPUT = {
-    "nvidia": "the output of `nvidia-smi`",
-    "amd": "the output of `rocminfo`, `ls -ln /dev/kfd /dev/dri` and `id`",
-}
+_OUTPUT = {"nvidia": "the output of `nvidia-smi`", "amd": "the output of `rocminfo`"}
 _TOOLS = "the output of `nvidia-smi` (NVIDIA) or `rocminfo` (AMD)"
 
 
@@ -201,7 +202,7 @@ def _shown(report: Report) -> str:
     if not machine.nvidia_driver.version and any(not machine.driver_known(g.vendor or "") for g in machine.gpus or ()):
         lacks.append("no driver version")
     if not shown:
-        return "It names no GPU, driver or torch."
+        return "I could not read from it which GPU, driver and torch are used."
     but = f", but {' and '.join(lacks)}" if lacks else ""
     return f"It shows {inert(', '.join(shown))}{but}."
 

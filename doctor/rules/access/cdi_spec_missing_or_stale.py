@@ -71,8 +71,22 @@ def _generate(program: str, file: str, vendor: str) -> Remedy:
 
 _NVIDIA = _generate("nvidia-ctk", "/etc/cdi/nvidia.yaml", "nvidia")
 _MAKE = {"nvidia.com/gpu": _NVIDIA, "amd.com/gpu": _generate("amd-ctk", "/etc/cdi/amd.json", "amd")}
-REMEDIES = tuple(_MAKE.values())
+_IN_DOCKER = way(
+    "Enable CDI in Docker.",
+    Scope.HOST,
+    step('Add `"features": {"cdi": true}` to /etc/docker/daemon.json (Docker 25 or newer).'),
+    step("Restart Docker.", "systemctl", "restart", "docker"),
+    root=True,
+    restarts=("docker",),
+    risk="stops running containers unless live-restore is on",
+    undo=(step("Remove it from the file and restart Docker."),),
+)
 _PLACE = Lazy(r"/(?:etc|var/run|run)/cdi/[\w.-]{1,80}\.(?:ya?ml|json)")
+
+
+def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
+    """Docker names the driver that it lacks where CDI is off; without a spec it starts and names the device."""
+    return (_IN_DOCKER,) if machine.symptom("docker-no-cdi-driver") else tuple(_MAKE.values())
 
 
 def _again(file: CdiFile, kind: str) -> Remedy:

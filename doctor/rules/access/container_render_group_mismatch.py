@@ -62,7 +62,7 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """One finding for each owning gid that the account lacks; else what the run line lacks."""
     found = list(_of_nodes(machine)) or list(_unmapped(machine))
-    yield from found or list(_of_run_line(machine, kb)) or _of_numbers(machine, kb)
+    yield from found or _of_run_line(machine, kb)
 
 
 def _unmapped(machine: Snapshot) -> Iterator[Finding]:
@@ -131,31 +131,6 @@ def _of_run_line(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         ask="`id -G` in the container, and `stat -c '%g %n' /dev/kfd /dev/dri/renderD*`",
         verify=("id", "-G"),
     )
-
-
-def _of_numbers(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
-    """Groups are passed by numbers that stand in the line, and no GPU is seen: they may be another host's."""
-    groups = [g.strip("\"'") for g in run_line.options(machine, "--group-add")]
-    fixed = [g for g in groups if g.isdigit()]
-    if not fixed or not run_line.passes_amd(machine) or not run_line.sees_none(machine):
-        return
-    if _privileged(machine) or _image_of_root(machine) or machine.account.uid == 0 or run_line.apart(machine):
-        return
-    if nodes_of(machine, "kfd", "render") or machine.symptom(*_NO_DRIVER) is not None:
-        return  # the nodes' own owners decide, or there are none
-    yield Finding(
-        summary=f"The container adds groups by number ({', '.join(fixed[:4])}); this host's may differ.",
-        severity=Severity.INFO,
-        suspect=1,
-        subject=Subject(kind="container", id="groups"),
-        evidence=evidence(machine, ("container.run_args",)),
-        remedies=advice(machine, kb),
-        ask="`stat -c '%g %n' /dev/kfd /dev/dri/renderD*` on the host, and `id -G` in the container",
-        verify=("id", "-G"),
-    )
-
-
-_NO_DRIVER = ("rocm-module-not-loaded",)
 
 
 def _in_neither(machine: Snapshot) -> bool:

@@ -96,14 +96,17 @@ def _set_up(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     if not nvidia or not machine.engines or machine.toolkits is None or machine.container.inside:
         return
     if not any(kit.key == "nvidia" for kit in machine.toolkits):
-        yield _remark(machine, kb, "NVIDIA's container toolkit is not installed; container engines are.", "toolkits")
+        summary = "NVIDIA's container toolkit is not installed; container engines are."
+        yield _finding(machine, kb, summary, "toolkits").model_copy(update=_REMARK)
         return
     docker = next((e for e in machine.engines if e.key == "docker"), None)
     by_cdi = any(spec.kind in ("nvidia.com/gpu", None) for spec in machine.cdi or ())
     if docker and docker.runtimes == () and not by_cdi:
-        yield _remark(machine, kb, "Docker has no nvidia runtime and no CDI spec, so only `--gpus` works.", "engines")
+        summary = "Docker has no nvidia runtime and no CDI spec, so only `--gpus` works."
+        yield _finding(machine, kb, summary, "engines").model_copy(update=_REMARK)
 
 
+_REMARK = {"severity": Severity.INFO, "suspect": 0}
 _UNDEFINED = "default-runtime is nvidia, which its runtimes do not define"
 
 
@@ -118,16 +121,6 @@ def _edited(file: str) -> Remedy:
     return way(title, Scope.HOST, edit, check, start, root=True, restarts=("docker",), risk=_RESTART)
 
 
-def _remark(machine: Snapshot, kb: Knowledge, summary: str, fact: str) -> Finding:
-    return Finding(
-        summary=summary,
-        severity=Severity.INFO,
-        subject=Subject(kind="container", id="engine"),
-        evidence=evidence(machine, (fact,)),
-        remedies=advice(machine, kb),
-    )
-
-
 def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator[Finding]:
     """Toolkit and runtimes as this host has them, and as a text or the engine states them."""
     yield from _set_up(machine, kb)
@@ -138,7 +131,13 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
         return
     if box.toolkit_installed is False:
         yield _finding(machine, kb, "NVIDIA's container toolkit is not installed.", "container.toolkit_installed")
-    elif box.runtimes is not None and not any("nvidia" in name for name in box.runtimes) and _wanted(machine):
+    elif (
+        box.runtimes is not None
+        and not any("nvidia" in name for name in box.runtimes)
+        and (
+            run_line.passes_nvidia(machine) or meant == {"nvidia"}  # else that runtime was never meant to be there
+        )
+    ):
         yield _finding(machine, kb, "The container engine has no nvidia runtime configured.", "container.runtimes")
     elif box.default_runtime == "runc" and _pods_run_under_it(machine):
         yield _finding(
@@ -153,11 +152,6 @@ def _pods_run_under_it(machine: Snapshot) -> bool:
     ):
         return "nvidia" not in run_line.options(machine, "--runtime")
     return False
-
-
-def _wanted(machine: Snapshot) -> bool:
-    """`docker info` of a machine that never meant to pass GPUs shows no such runtime either."""
-    return run_line.passes_nvidia(machine) or run_line.vendors_meant(machine) == {"nvidia"}
 
 
 def _finding(machine: Snapshot, kb: Knowledge, summary: str, fact: str) -> Finding:

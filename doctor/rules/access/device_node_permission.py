@@ -241,7 +241,7 @@ def _remedies(machine: Snapshot, gid: int | None, group: str | None) -> tuple[Re
         return (container_advice.with_group(machine, None, mapped=False),)
     if gid == 0 or group == "root":
         return (_udev(),)
-    if group and group in (machine.account.member_of or ()):
+    if (group and group in (machine.account.member_of or ())) or "groups" in (machine.host.tried or ()):
         again = "Log in again, so that the session gets the account's groups."
         return (way(again, Scope.HOST, _LOGIN, risk="stops the programs of the session"),)
     if gid is None:

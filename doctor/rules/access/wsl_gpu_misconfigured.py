@@ -7,7 +7,6 @@ from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scop
 from doctor.rules.lib import run_line, wheel_runtime
 from doctor.rules.lib.advice import step, way
 from doctor.rules.lib.arguments import Knowledge, Profile
-from doctor.rules.lib.error_texts import pointing_to
 from doctor.rules.lib.gfx_override import WSL_LIST
 from doctor.rules.lib.hardware import has_no, vendors_there
 from doctor.rules.lib.packages import family
@@ -36,8 +35,7 @@ WSL without /dev/dxg, which all GPU work in WSL uses. A Linux driver inside WSL 
 Under WSL, the driver is on the Windows side. Without /dev/dxg no library can reach it; a Linux driver does not help.
 
 ## Not raised when
-/dev/dxg is there, or inside a container (it must be passed there). Where rocminfo lists the GPU, its runtime starts,
-and torch has its own older HSA runtime: that is gpu-libs-conflict.
+/dev/dxg is there and nothing fails, or inside a container (it must be passed there).
 
 ## How to confirm
 `ls -l /dev/dxg` and, on Windows, `wsl --version` and `wsl -l -v` (VERSION must be 2).
@@ -61,7 +59,12 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     vendors = vendors_there(machine) or run_line.vendors_meant(machine)
     named = {"amd": "AMD's", "nvidia": "NVIDIA's"}.get(next(iter(vendors)) if len(vendors) == 1 else "", "the vendor's")
     listed = (step(f"Check that AMD lists this GPU for WSL: {WSL_LIST}"),) if vendors == {"amd"} else ()
+    second = (
+        step("GPUs need WSL 2, on Windows 11 or Windows 10 21H2: VERSION must be 2.", "wsl.exe", "-l", "-v"),
+        step("Convert a distribution of VERSION 1 (NAME).", "wsl.exe", "--set-version", "NAME", "2"),
+    )
     steps = (
+        *(() if "wsl2" in (machine.kernel.release or "").lower() else second),
         *listed,
         step(f"On Windows, install {named} current GPU driver. Never install a Linux kernel driver in WSL."),
         step("On Windows, update WSL.", "wsl.exe", "--update"),
@@ -69,12 +72,7 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     )
     stops = "stops every running WSL distribution"
     back = step("On Windows, install the old driver again; WSL itself keeps no older version.")
-    windows = way("Update the Windows GPU driver and WSL.", Scope.DRIVER, *steps, risk=stops, undo=(back,))
-    version = step("Convert the distribution (NAME: see `wsl.exe -l -v`).", "wsl.exe", "--set-version", "NAME", "2")
-    to_one = step("Convert it back.", "wsl.exe", "--set-version", "NAME", "1")
-    title = "Convert the distribution to WSL 2, if it is WSL 1."
-    second = way(title, Scope.HOST, version, risk=stops, undo=(to_one,))
-    return (windows,) if "wsl2" in (machine.kernel.release or "").lower() else (windows, second)
+    return (way("Update the Windows GPU driver and WSL.", Scope.DRIVER, *steps, risk=stops, undo=(back,)),)
 
 
 _NO_DRIVER = (
@@ -101,37 +99,17 @@ def _lists_gpu(machine: Snapshot) -> bool:
     return listed and machine.symptom(*_RUNTIME_FAILS) is None
 
 
-def _misses_module_alone(machine: Snapshot) -> bool:
-    """Whether nothing says that no GPU is seen, or that a part of WSL's way is absent, but what looks for the module or
-    its node, which WSL has not."""
-    missed = machine.symptom(*(run_line.NO_GPU_SEEN - _NEVER_THERE), *_RUNTIME_FAILS)
-    if missed is not None or machine.torch.available is False:
-        return False
-    return pointing_to(machine, RULE.id, leaving_out=_NEVER_THERE) is None
-
-
 def _said(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
     """A text from WSL that says that no driver is there: under WSL it is Windows' driver that is not reached."""
     symptom = machine.symptom(*(key for key in _NO_DRIVER if key not in _NEVER_THERE or not _lists_gpu(machine)))
     if (
-        machine.torch.available is True
+        symptom is None
+        or machine.torch.available is True
         or machine.torch.build == "cpu"
         or machine.container.inside
         or (machine.environment or {}).get("CUDA_VISIBLE_DEVICES", "0").strip() in ("", "-1")  # that hides them all
         or wheel_runtime.hides_gpu(machine)  # WSL's own way is whole: rocminfo took it
     ):
-        return
-    if symptom is None:
-        if run_line.sees_none(machine) and not (_lists_gpu(machine) and _misses_module_alone(machine)):
-            yield Finding(
-                summary="A program in WSL sees no GPU; check the Windows driver and /dev/dxg first.",
-                severity=Severity.INFO,
-                suspect=1,
-                subject=Subject(kind="node", id="/dev/dxg"),
-                evidence=evidence(machine, ("host.wsl", "os.name", "torch.available")),
-                remedies=advice(machine, kb),
-                verify=("ls", "-l", "/dev/dxg"),
-            )
         return
     yield Finding(
         summary="WSL cannot reach the Windows GPU driver.",

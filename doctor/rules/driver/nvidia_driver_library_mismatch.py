@@ -71,7 +71,7 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
         )
     more: dict[str, Any] = {"root": True, "vendor": "nvidia"}
     loaded, on_disk = machine.nvidia_driver.version, machine.nvidia_driver.module_on_disk
-    if machine.host.rebooted or (
+    if "reboot" in (machine.host.tried or ()) or (
         loaded and on_disk and not _differ(loaded, on_disk)
     ):  # a reboot loads the same module again
         text = "Build it; a driver that `dkms status` does not list needs its module package installed again."

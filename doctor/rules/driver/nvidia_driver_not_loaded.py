@@ -84,10 +84,13 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
         commands.load_module("nvidia", _LOAD),
         commands.nvidia_driver(machine, module_flavour.wanted(machine, kb)),
     )
+    if machine.container.engine == "apptainer":
+        title = "Run it on a node with the NVIDIA driver: --nv takes the driver's libraries from the node."
+        return (ways.looks(title, "nvidia-smi", "-L", vendor="nvidia"), *installs)
     return (*installs, load) if machine.symptom(*_NO_LIBRARY) else (load, *installs)
 
 
-_NO_LIBRARY = ("container-cli-load-library", "nvml-library-missing")
+_NO_LIBRARY = ("container-cli-load-library", "nvml-library-missing", "libcuda-missing")
 """The host lacks the driver's libraries: more is missing than the module."""
 
 

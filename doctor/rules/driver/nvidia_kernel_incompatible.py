@@ -8,6 +8,7 @@ from doctor.rules.lib import advice as ways
 from doctor.rules.lib import commands
 from doctor.rules.lib.amdgpu_release import known_faults as unbuilt
 from doctor.rules.lib.arguments import Knowledge, Profile
+from doctor.rules.lib.error_texts import BUILD_FAILED
 from doctor.rules.lib.library_release import known_faults
 from doctor.rules.lib.module_build import refused
 
@@ -57,26 +58,19 @@ https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
 
 
 def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
-    """Build for this kernel, or go back to the one before."""
+    """Build for this kernel, or go back to the one before. Of a build that failed, its log alone shows what helps."""
     if machine.of_vendor("amd") and not machine.of_vendor("nvidia"):
         return ()
     back = "Boot the previous kernel, for which the module is built."
     steps = (ways.step("List the kernels that have the module.", "dkms", "status"), ways.step("Choose one at boot."))
     undo = (ways.step("Choose the newer kernel at boot again."),)
     previous = ways.way(back, Scope.HOST, *steps, root=True, reboot=True, risk=commands.JOBS_STOP, undo=undo)
-    if machine.symptom(*_BUILD_FAILED) is None:
-        return (commands.rebuild_modules(machine), previous)
+    if machine.symptom("nvidia-dkms-build-failed") is None:
+        return () if machine.symptom(*BUILD_FAILED) else (commands.rebuild_modules(machine), previous)
     newer = "Install a newer driver of this branch, or a newer branch: https://www.nvidia.com/drivers"
-    find = ways.step("Read the first error in make.log; a function that the kernel changed means an old driver.")
-    upgrade = ways.way("Upgrade the NVIDIA driver to a release that supports this kernel.", Scope.DRIVER, find,
+    upgrade = ways.way("Upgrade the NVIDIA driver to a release that supports this kernel.", Scope.DRIVER,
                        ways.step(newer), root=True, vendor="nvidia")  # fmt: skip
     return (upgrade, previous)
-
-
-_BUILD_FAILED = ("nvidia-module-build-failed", "nvidia-dkms-build-failed", "nvidia-dkms-module-failed",
-                 "nvidia-installer-build-failed", "nvidia-installer-step-failed", "dkms-bad-exit",
-                 "dkms-bad-exit-status")  # fmt: skip
-"""The module was compiled, and that failed: to compile it again changes nothing."""
 
 
 _SEEN_BY = ("torch-sees-no-gpu", "framework-sees-no-gpu")

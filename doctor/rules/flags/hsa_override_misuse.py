@@ -102,7 +102,8 @@ def _own(machine: Snapshot, kb: Knowledge) -> Iterator[Finding]:
         of_kin = pasted and all(fault.endswith(_NATIVE) and _kin(g, value) for g in meant for _, fault in faults)
         apart = of_kin and failing(machine) and machine.symptom(*_BROUGHT_ABOUT) is None
         hangs = _COUNTED in why or why.startswith(_ANOTHER_SET)
-        pretended = idle and all(map(_unnamed, meant))
+        # Of a name that many have, tools may show the very number that the override pretends.
+        pretended = idle and all(gpu.name is not None and gpu_by_name(gpu.name) is None for gpu in meant)
         weak = 0 if pretended or usual or apart else 1 if idle else 2 if severity is Severity.INFO and pasted else 0
         yield Finding(
             summary=f"{name}={value[:20]} {_PRETENDED if pretended else why}.",
@@ -183,12 +184,6 @@ _HANGS = ("amdgpu-gpu-hang", "amdgpu-firmware-bad")
 def _malformed(value: str) -> bool:
     parts = value.split(".")
     return len(parts) != 3 or not all(p.isdigit() and len(p) < 4 for p in parts)
-
-
-def _unnamed(gpu: Gpu) -> bool:
-    """Whether the GPU's name is one that many have ("AMD Radeon Graphics"): the number that tools show may be the one
-    that the override pretends."""
-    return gpu.name is not None and gpu_by_name(gpu.name) is None
 
 
 def _chip(gpu: Gpu, value: str) -> str:

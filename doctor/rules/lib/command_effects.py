@@ -97,7 +97,7 @@ def effect_of(argv: Words) -> tuple[Expect, ...]:
     if program == "sysctl" and words == ["kernel.numa_balancing=0"]:
         return (Expect(fact="host.numa_balancing", equals=0),)
     if argv == ("systemctl", "reboot"):
-        return (Expect(fact="host.rebooted", equals=True),)
+        return (Expect(fact="host.tried", has="reboot"),)
     if argv == ("systemctl", "enable", "--now", "nvidia-fabricmanager"):
         return (Expect(fact="nvidia_driver.fabric_manager.running", equals=True),)
     if argv == ("systemctl", "enable", "--now", "nvidia-imex"):

@@ -82,8 +82,7 @@ def nvidia_driver(
     title = f"{verb} the NVIDIA driver ({what}, {flavour} kernel modules{_FROM_TURING * unseen})."
     if other := nvidia_packages.lacking(machine, wanted):
         title = f"{title[:-1]} from NVIDIA's repository; {other}."
-    in_cloud = _CLOUD_DRIVERS.get((machine.host.cloud or "").lower())
-    installs = (*nvidia_packages.steps(machine, wanted), *((Step(text=in_cloud),) if in_cloud else ()))
+    installs = tuple(nvidia_packages.steps(machine, wanted))
     if not installs:
         guide = Step(text=f"Follow NVIDIA's guide for branch {wanted.branch}: {GUIDE}")
         return (_driver(title, (guide, REBOOT), machine, None),)
@@ -105,14 +104,6 @@ def _on_windows() -> Remedy:
         undo=(step("On Windows, install the old driver again."),),
         vendor="nvidia",
     )
-
-
-_CLOUD_DRIVERS = {
-    "azure": "On Azure's vGPU sizes (NVads A10) install Microsoft's GRID driver instead; NVIDIA's does not run there.",
-    "gcp": "On Container-Optimized OS use `cos-extensions install gpu` instead.",
-}
-"""learn.microsoft.com/azure/virtual-machines/linux/n-series-driver-setup; cloud.google.com/compute/docs/gpus
-(not verified)."""
 
 
 def _driver(

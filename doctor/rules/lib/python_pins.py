@@ -85,6 +85,7 @@ def of_symbols(machine: Snapshot, binary: GpuBinary, names: str) -> Finding:
     """An extension that can't be loaded with this torch."""
     file = binary.key.rpartition("/")[2]
     owner = binary.package or file
+    path = binary.key if binary.key.isprintable() and not set(binary.key) & set("'\\\"") else "FILE"
     return Finding(
         summary=f"{owner} needs symbols that torch {(machine.torch.version or '')[:30]} does not have.",
         severity=Severity.ERROR,
@@ -104,9 +105,5 @@ def of_symbols(machine: Snapshot, binary: GpuBinary, names: str) -> Finding:
                 "--no-build-isolation", "--no-cache-dir", "--force-reinstall", "--no-deps", owner,
             ),
         ),
-        verify=(python_after(machine), "-c", "import torch; torch.ops.load_library('" + _quotable(binary.key) + "')"),
+        verify=(python_after(machine), "-c", f"import torch; torch.ops.load_library('{path}')"),
     )  # fmt: skip
-
-
-def _quotable(path: str) -> str:
-    return path if path.isprintable() and not set(path) & set("'\\\"") else "FILE"

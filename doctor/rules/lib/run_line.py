@@ -155,7 +155,7 @@ _NVIDIA_SAID = (
         "nvidia-smi-no-devices",
         "nvml-library-not-found",
     ),
-    *("nvml-unknown-error", "docker-no-nvidia-runtime", "nvidia-node-permission"),
+    *("container-cli-driver-error", "nvml-unknown-error", "docker-no-nvidia-runtime", "nvidia-node-permission"),
 )
 _AMD_SAID = (
     "torch-reports-no-hip-gpu",

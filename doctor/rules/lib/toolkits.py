@@ -27,7 +27,10 @@ def toolkit_of_torch(machine: Snapshot, release: str | None = None) -> tuple[Rem
         see = f'print(__import__("torch").version.{"hip" if amd else "cuda"})'
         steps = (
             step(f"Show {what}'s release that torch was built with.", python_of(machine), "-c", see),
-            step(f"Install that release's toolkit and compile with {name} set to its folder.", where="environment"),
+            step(
+                f"Set {name} to the folder of that release's toolkit (install it if it is missing), then build again.",
+                where="environment",
+            ),
         )
         back = (step(f"Restore the old value of {name}.", where="environment"),)
         return (way(f"Compile with the {what} toolkit of torch's release.", Scope.ENVIRONMENT, *steps, undo=back),)

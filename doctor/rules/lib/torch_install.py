@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from doctor.facts.python import Package
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Expect, Remedy, Scope, Step
+from doctor.redaction.lazy import Lazy
 from doctor.rules.lib.advice import by_hand
 from doctor.rules.lib.pip import INDEX, index, pip, python_after, refuses_pip, undo
 from doctor.versions import Dotted
@@ -31,6 +32,7 @@ _TURING = 75
 _TEGRA = ("sm_53", "sm_62", "sm_72", "sm_87")
 """Of Jetson modules alone. No build on that index has code for one: the lists for aarch64 up to torch 2.15."""
 _OF_JETSON = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/"
+_ON_WINDOWS = "https://rocm.docs.amd.com/projects/radeon-ryzen/en/latest/docs/compatibility/compatibilityrad/windows/windows_compatibility.html"
 _FAMILY = ("torch", "torchvision", "torchaudio")
 
 
@@ -107,7 +109,11 @@ def wanted(machine: Snapshot) -> list[str]:
 
 def on_jetson(machine: Snapshot) -> bool:
     """Whether its GPU is one that only NVIDIA's own builds for a JetPack support."""
-    return any(gpu.arch in _TEGRA for gpu in machine.of_vendor("nvidia"))
+    named = f"{machine.container.image} {machine.kernel.release}"
+    return any(gpu.arch in _TEGRA for gpu in machine.of_vendor("nvidia")) or _OF_TEGRA.search(named) is not None
+
+
+_OF_TEGRA = Lazy(r"\bdustynv/|[/:-]l4t-|\bjetson|-tegra\b")
 
 
 def install(machine: Snapshot, vendor: Literal["amd", "nvidia"], found: Solution | None = None) -> Remedy:
@@ -116,6 +122,9 @@ def install(machine: Snapshot, vendor: Literal["amd", "nvidia"], found: Solution
     if vendor == "nvidia" and on_jetson(machine):
         title = "Install NVIDIA's build of torch for this JetPack and this Python, in a new environment."
         return by_hand(title, Scope.ENVIRONMENT, f"Follow NVIDIA's guide: {_OF_JETSON}", undo=_DELETE, vendor=vendor)
+    if vendor == "amd" and machine.os.id == "windows" and not machine.host.wsl:
+        title = "Use a build of torch for Windows with code for this GPU; PyTorch's own builds for ROCm need Linux."
+        return by_hand(title, Scope.ENVIRONMENT, f"Check AMD's list of GPUs first: {_ON_WINDOWS}", vendor=vendor)
     found, same, names = found or solved(machine, vendor), release_of(machine), wanted(machine)
     kept = None
     if found and found.build:

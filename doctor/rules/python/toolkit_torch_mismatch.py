@@ -115,7 +115,11 @@ def on_symptom(machine: Snapshot, kb: Knowledge, symptom: Symptom) -> Iterator[F
     built = f"torch was built with {'ROCm' if machine.torch.rocm else 'CUDA'} {(ours or '')[:12]}"
     names = ("torch.version", "torch.cuda", "torch.rocm", "cuda", "environment[CUDA_HOME]")
     yield Finding(
-        summary=f"{built}, but the compiler is another release's." if ours else RULE.title,
+        summary="The build finds no CUDA toolkit: CUDA_HOME is not set."
+        if symptom.key == "cuda-home-not-set"
+        else f"{built}, but the compiler is another release's."
+        if ours
+        else RULE.title,
         subject=Subject(kind="toolkit"),
         evidence=(Evidence(text=symptom.text, source=symptom.source), *evidence(machine, names)),
         remedies=toolkit_of_torch(machine, ours),

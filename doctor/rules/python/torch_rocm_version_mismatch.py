@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from doctor.facts.drivers import Install
 from doctor.facts.snapshot import Snapshot
 from doctor.findings import Action, Evidence, Finding, Layer, Remedy, Rule, Scope, Severity, Subject, evidence
 from doctor.rules.lib import torch_install
@@ -63,7 +62,9 @@ def check(machine: Snapshot, kb: Knowledge, profile: Profile | None) -> Iterator
     yield from _runtime_not_found(machine)
     yield from _symbol_of_other_release(machine)
     ours = Dotted(machine.torch.rocm or "").major
-    held = [Dotted(i.version).major for i in machine.rocm or () if i.version and _meets_torch(i)]
+    # A wheel's own libraries come first, unless LD_LIBRARY_PATH leads to others.
+    met = (i for i in machine.rocm or () if i.selected_by is None or "LD_LIBRARY_PATH" in i.selected_by)
+    held = [Dotted(i.version).major for i in met if i.version]
     theirs = [major for major in held if major is not None]
     if ours is None or not theirs or min(abs(major - ours) for major in theirs) < _FAR:
         return
@@ -100,12 +101,6 @@ def _symbol_of_other_release(machine: Snapshot) -> Iterator[Finding]:
 
 
 _PATH = "LD_LIBRARY_PATH"
-
-
-def _meets_torch(install: Install) -> bool:
-    """Whether torch's libraries meet those of the installation. A wheel's own come first, unless LD_LIBRARY_PATH leads
-    to others; where it is not known what selects the installation, it may."""
-    return install.selected_by is None or "LD_LIBRARY_PATH" in install.selected_by
 
 
 def _runtime_not_found(machine: Snapshot) -> Iterator[Finding]:
