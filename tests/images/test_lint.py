@@ -535,3 +535,82 @@ def test_sarif_has_rules_places_and_what_was_allowed(tmp_path: Path, capsys: pyt
     assert {"image-wheel-index-missing"} <= {r["ruleId"] for r in log["results"] if "suppressions" not in r}
     places = {r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in log["results"]}
     assert places == {file.as_uri()}
+
+
+PROJECT = """[project]
+dependencies = ["torch>=2.6; sys_platform == 'linux'", "cupy-cuda12x; sys_platform == 'win32'"]
+[project.optional-dependencies]
+cpu = ["torch==2.9.0+cpu"]
+"""
+SOURCES = """[tool.uv.sources]
+torch = [{{index = "here", extra = "cpu"}}, {{index = "there"}}]
+[[tool.uv.index]]
+name = "there"
+url = "https://download.pytorch.org/whl/{}"
+explicit = true
+"""
+LOCK = '[[package]]\nname = "torch"\nversion = "2.9.0{}"\nsource = {{registry = "{}"}}\n'
+PYPI = "https://pypi.org/simple"
+
+
+def with_files(text: str, files: dict[str, str]) -> list[str]:
+    return [f.rule for f in lint(text, "Dockerfile", files.get)]
+
+
+@each(
+    "base, run, files, rule",
+    [
+        (ROCM, "uv sync --frozen", {"pyproject.toml": PROJECT}, "image-wheel-index-missing"),
+        (ROCM, "uv sync", {"pyproject.toml": PROJECT + SOURCES.format("rocm7.2")}, None),
+        (ROCM, "uv sync", {"pyproject.toml": PROJECT + SOURCES.format("cu130")}, "image-wheel-index-wrong"),
+        (CUDA, "uv sync", {"pyproject.toml": PROJECT + SOURCES.format("cpu")}, "image-torch-cpu-only"),
+        (CUDA, "uv sync", {"pyproject.toml": PROJECT + SOURCES.format("cu130")}, None),
+        (CUDA, "uv sync --extra cpu", {"pyproject.toml": PROJECT}, "image-torch-cpu-only"),
+        (CUDA, "uv sync --extra $WHICH", {"pyproject.toml": PROJECT + SOURCES.format("cpu")}, None),
+        (ROCM, "sed -i /torch/d pyproject.toml && uv sync", {"pyproject.toml": PROJECT}, None),
+        (ROCM, "git clone https://x.org/a && cd a && pip install -e .", {"pyproject.toml": PROJECT}, None),
+        (ROCM, "pip install -e .", {"pyproject.toml": PROJECT}, "image-wheel-index-missing"),
+        (ROCM, "pip install -e . -c held.txt", {"pyproject.toml": "[project]\ndependencies = ['numpy']"}, None),
+        (CUDA, "pip install '.[cpu]'", {"pyproject.toml": PROJECT}, "image-torch-cpu-only"),
+        (
+            CUDA,
+            "uv sync",
+            {"pyproject.toml": "[project]\ndependencies = ['torch']", "uv.lock": LOCK.format("+cpu", ROCM_INDEX)},
+            "image-torch-cpu-only",
+        ),
+        (
+            ROCM,
+            "uv sync",
+            {"pyproject.toml": "[project]\ndependencies = ['timm']", "uv.lock": LOCK.format("", PYPI)},
+            "image-wheel-index-missing",
+        ),
+    ],
+)
+def test_a_project_names_its_packages_in_its_own_file(
+    base: str, run: str, files: dict[str, str], rule: str | None
+) -> None:
+    assert with_files(f"{base}COPY . .\nRUN {run}", files) == ([rule] if rule else [])
+    assert with_files(f"{base}RUN {run}", files) == []  # which project it is, is not known
+
+
+FORGE = "channels: [conda-forge]\ndependencies: [python=3.12, {}, pip, {{pip: [{}]}}]\n"
+
+
+@each(
+    "base, environment, rule",
+    [
+        (CUDA, FORGE.format("pytorch=2.9", "timm"), "image-torch-cpu-only"),  # the solver sees no GPU in a build
+        (CUDA + "ENV CONDA_OVERRIDE_CUDA=13.0\n", FORGE.format("pytorch=2.9", "timm"), None),
+        (CUDA, FORGE.format("pytorch=2.9=cuda*", "timm"), None),
+        (CUDA, FORGE.format("pytorch", "timm").replace("[conda-forge]", "[pytorch, nvidia]"), None),
+        (CUDA, FORGE.format("cpuonly", "timm"), "image-torch-cpu-only"),
+        (ROCM, FORGE.format("numpy", "torch==2.9.0"), "image-wheel-index-missing"),
+        (ROCM, FORGE.format("cudatoolkit=11.8", "timm"), "image-wheel-index-wrong"),
+        (ROCM, FORGE.format("numpy", "timm"), None),
+    ],
+)
+def test_an_environment_of_conda_is_read_with_what_pip_installs_there(
+    base: str, environment: str, rule: str | None
+) -> None:
+    text = f"{base}COPY environment.yml /tmp/\nRUN mamba env create -f /tmp/environment.yml"
+    assert with_files(text, {"environment.yml": environment}) == ([rule] if rule else [])

@@ -51,6 +51,8 @@ _AT_RUN = frozenset(
     ("image-base-upgraded", "image-compat-on-loader-path", "image-driver-installed", "image-flag-baked")
 )
 """What matters where a container runs, and not in a stage that others copy files from."""
+_BOUND = re.compile(r"--mount=(?=\S{0,200}type=bind)(?!\S{0,200}from=)\S{0,200}?(?:source|src)=([\w./-]{0,100})")
+"""Files of the build context that a RUN is shown."""
 _FROM_STAGE = re.compile(r"\bfrom=([\w.-]{1,80})")
 
 
@@ -104,6 +106,7 @@ def _faults(instructions: Sequence[Instruction], opened: Opened) -> Iterator[Fau
             sources = [w for w in _words(each.text) if not w.startswith("--")][:-1]
             stage.copied |= {w.rpartition("/")[2]: w for w in sources if "--from=" not in each.text}
         elif each.name == "RUN":
+            stage.copied |= {w.rpartition("/")[2]: w for w in _BOUND.findall(each.text[:20_000])}
             yield from (f for f in _run(each, stage, opened) if not (drivers and f.rule == "image-driver-installed"))
     yield from _moves(moving)
     if stage:
