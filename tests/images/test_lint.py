@@ -614,3 +614,41 @@ def test_an_environment_of_conda_is_read_with_what_pip_installs_there(
 ) -> None:
     text = f"{base}COPY environment.yml /tmp/\nRUN mamba env create -f /tmp/environment.yml"
     assert with_files(text, {"environment.yml": environment}) == ([rule] if rule else [])
+
+
+RANKS = 'CMD ["vllm", "serve", "m", "--tensor-parallel-size", "4"]\n'
+NVIDIA_2 = "deploy: {resources: {reservations: {devices: [{driver: nvidia, count: 2, capabilities: [gpu]}]}}}"
+NODES = "devices: [/dev/kfd, /dev/dri]"
+
+
+@each(
+    "build, service, dockerfile, rule",
+    [
+        (".", NVIDIA_2, ROCM, "image-gpu-request-wrong"),
+        (".", NVIDIA_2, CUDA, None),
+        (".", NVIDIA_2, CUDA + RANKS, "image-gpu-request-wrong"),
+        (".", f"{NVIDIA_2}\n    command: vllm serve m", CUDA + RANKS, None),
+        (".", NODES, "FROM debian:13\nUSER app\n", "image-device-missing"),
+        (".", f"{NODES}\n    user: root", "FROM debian:13\nUSER app\n", None),
+        (".", f'{NODES}\n    group_add: ["992"]', "FROM debian:13\nUSER app\n", None),
+        (".", "devices: [/dev/dri]", ROCM, "image-device-missing"),
+        (".", "devices: [/dev/dri]", "FROM debian:13\n", None),
+        ("{context: ., target: Cpu}", NVIDIA_2, f"{CUDA.rstrip()} AS cpu\n{ROCM}", None),
+        ("{context: ., args: {B: x}}", NVIDIA_2, "ARG B=rocm/dev-ubuntu-24.04:7.2\nFROM $B\n", None),
+        ("https://x.org/a.git", NVIDIA_2, ROCM, None),
+    ],
+)
+def test_a_service_is_judged_with_the_dockerfile_that_it_is_built_from(
+    build: str, service: str, dockerfile: str, rule: str | None
+) -> None:
+    text = f"services:\n  a:\n    build: {build}\n    shm_size: 8g\n    {service}\n"
+    assert [f.rule for f in lint(text, "compose.yml", {"Dockerfile": dockerfile}.get)] == ([rule] if rule else [])
+
+
+def test_a_build_context_above_the_compose_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "docker").mkdir()
+    (tmp_path / "gpu.Dockerfile").write_text(ROCM)
+    compose = tmp_path / "docker/compose.yml"
+    compose.write_text(f"services: {{a: {{build: {{context: .., dockerfile: gpu.Dockerfile}}, {NVIDIA_2}}}}}\n")
+    assert run(["image", "lint", str(compose)]) == 1
+    assert "which is for those of AMD" in capsys.readouterr().out
