@@ -30,16 +30,12 @@ def requirement(text: str, extra: str = "") -> Requirement | None:
         found = Requirement(text[:500])
     except InvalidRequirement:
         return None
-    return found if _applies(found, extra) else None
+    return found if found.marker is None or found.marker.evaluate({**_LINUX, "extra": extra}) else None
 
 
 def words(wanted: Requirement) -> str:
     """As a command would have it; `torch @ URL` keeps the mark of an exact one."""
     return f"{wanted.name}[{','.join(wanted.extras)}]{f'@{wanted.url}' if wanted.url else wanted.specifier}"
-
-
-def _applies(found: Requirement, extra: str) -> bool:
-    return found.marker is None or found.marker.evaluate({**_LINUX, "extra": extra})
 
 
 def table(text: str | None) -> dict[str, Any]:
@@ -56,17 +52,14 @@ def at(held: Any, *path: str) -> Any:
     return held
 
 
-def _texts(rows: Any) -> list[str]:
-    return [row for row in rows if isinstance(row, str)][:_MOST] if isinstance(rows, list) else []
-
-
 def asked(project: dict[str, Any], extras: Sequence[str], groups: Sequence[str]) -> Iterator[Requirement]:
     """What [project] asks for on Linux, with these extras and dependency groups."""
     lists = [("", at(project, "project", "dependencies"))]
     lists += [(extra, at(project, "project", "optional-dependencies", extra)) for extra in extras]
     lists += [("", at(project, "dependency-groups", group)) for group in groups]
     for extra, rows in lists:
-        yield from (found for row in _texts(rows) if (found := requirement(row, extra)))
+        texts = [row for row in rows if isinstance(row, str)][:_MOST] if isinstance(rows, list) else []
+        yield from (found for row in texts if (found := requirement(row, extra)))
 
 
 def index_of(project: dict[str, Any], name: str, extras: Sequence[str]) -> tuple[str | None, bool]:
