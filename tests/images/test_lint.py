@@ -593,6 +593,20 @@ def test_a_project_names_its_packages_in_its_own_file(
     assert with_files(f"{base}RUN {run}", files) == []  # which project it is, is not known
 
 
+@each(
+    "pyproject",
+    [
+        "[project]\ndependencies = 7\n[tool.uv]\ndefault-groups = 3\nindex = 4\nsources = 'x'",
+        "[project]\ndependencies = [[1], 'torch; python_version > \"x\"', 'a b c', 'torch; extra > 1']",
+        "project = 'x'\n[tool.uv.sources]\ntorch = [1, {index = 2, extra = []}]",
+        "[" * 5000,
+    ],
+)
+def test_a_project_s_file_of_another_form_says_nothing(pyproject: str) -> None:
+    files = {"pyproject.toml": pyproject, "uv.lock": "package = [1, {name = 'torch', version = 2}]"}
+    assert with_files(f"{ROCM}COPY . .\nRUN uv sync && uv pip install -e .", files) == []
+
+
 FORGE = "channels: [conda-forge]\ndependencies: [python=3.12, {}, pip, {{pip: [{}]}}]\n"
 
 

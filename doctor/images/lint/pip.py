@@ -226,18 +226,12 @@ def _sync(words: list[str], stage: Stage, opened: Opened) -> Install | None:
         return None
     found, extras, rest = Install(own="uv"), list[str](), iter(words[2:])
     held = project.table(_opened("pyproject.toml", stage, opened) if _here(stage) else None)
-    groups = project.at(held, "tool", "uv", "default-groups") or ["dev"]
+    groups = project.texts(project.at(held, "tool", "uv", "default-groups")) or ["dev"]
     for word in rest:
         name, sign, value = word.partition("=")
         if name in ("--extra", "--group", "--no-group", "--index-url", "--default-index", "--no-install-package"):
             value = value if sign else next(rest, "")
-        if "$" in f"{word}{value}" or name in (
-            "--package",
-            "--project",
-            "--directory",
-            "--only-group",
-            "--all-packages",
-        ):
+        if "$" in f"{word}{value}" or name in _ELSEWHERE:
             return None
         extras += [value] if name == "--extra" else []
         groups = [*groups, value] if name == "--group" else [] if name == "--no-dev" else groups
@@ -281,11 +275,7 @@ def _conda(each: Instruction, words: list[str], stage: Stage, opened: Opened) ->
         yield Fault(each.line, "image-torch-cpu-only", "error", text, "leave out cpuonly, or take a plain base")
     elif stage.vendor == "nvidia" and held and {*channels, *held.split("::")[:-1]} <= {"conda-forge", "nodefaults"}:
         gpu = "cuda" in held or any(name.startswith(("pytorch-gpu", "pytorch-cuda", "cudatoolkit")) for name in specs)
-        if (
-            channels
-            and not gpu
-            and "CONDA_OVERRIDE_CUDA" not in stage.values | {each.text.partition("CONDA_OVERRIDE_CUDA")[1]: ""}
-        ):
+        if channels and not (gpu or "CONDA_OVERRIDE_CUDA" in stage.values or "CONDA_OVERRIDE_CUDA" in each.text):
             text = "conda-forge's pytorch is the CPU build where the solver sees no GPU, as in a build"
             fix = "ENV CONDA_OVERRIDE_CUDA=12.8 (your CUDA) above it, and pytorch-gpu in the list"
             yield Fault(each.line, "image-torch-cpu-only", "warning", text, fix)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement, Requirement
 
 from doctor.errors import ParserError
@@ -28,9 +29,9 @@ def requirement(text: str, extra: str = "") -> Requirement | None:
     """
     try:
         found = Requirement(text[:500])
-    except InvalidRequirement:
+        return found if found.marker is None or found.marker.evaluate({**_LINUX, "extra": extra}) else None
+    except (InvalidRequirement, UndefinedComparison, UndefinedEnvironmentName):
         return None
-    return found if found.marker is None or found.marker.evaluate({**_LINUX, "extra": extra}) else None
 
 
 def words(wanted: Requirement) -> str:
@@ -52,14 +53,17 @@ def at(held: Any, *path: str) -> Any:
     return held
 
 
+def texts(rows: Any) -> list[str]:
+    return [row for row in rows if isinstance(row, str)][:_MOST] if isinstance(rows, list) else []
+
+
 def asked(project: dict[str, Any], extras: Sequence[str], groups: Sequence[str]) -> Iterator[Requirement]:
     """What [project] asks for on Linux, with these extras and dependency groups."""
     lists = [("", at(project, "project", "dependencies"))]
     lists += [(extra, at(project, "project", "optional-dependencies", extra)) for extra in extras]
     lists += [("", at(project, "dependency-groups", group)) for group in groups]
     for extra, rows in lists:
-        texts = [row for row in rows if isinstance(row, str)][:_MOST] if isinstance(rows, list) else []
-        yield from (found for row in texts if (found := requirement(row, extra)))
+        yield from (found for row in texts(rows) if (found := requirement(row, extra)))
 
 
 def index_of(project: dict[str, Any], name: str, extras: Sequence[str]) -> tuple[str | None, bool]:
