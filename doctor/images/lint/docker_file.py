@@ -42,7 +42,7 @@ _BAKED = {
 }
 """Name → the value that does no harm, and what another does."""
 _NUMBERED = re.compile(r"\b(?:groupadd|addgroup)\b[^&;|\n]{0,80}?(?:-g|--gid)[ =]\S{1,40}[^&;|\n]{0,80}\brender\b")
-_GPU_SOFTWARE = re.compile(r"(?!.*(?:habana|neuron|intel|tpu)).*/.*(?:pytorch|tensorflow|vllm|sglang|jax|triton)")
+_GPU_SOFTWARE = re.compile(r"^(?!.*(?:habana|neuron|intel|tpu))[^/]*/.*(?:pytorch|tensorflow|vllm|sglang|jax|triton)")
 _UNQUOTED = re.compile(r"pip3? install\b[^&|;\n'\"]{0,2000}?\s([A-Za-z][\w.-]{0,80}(?:\[[\w,]{0,80}\])?>=?\d\S{0,40})")
 _TARGET = re.compile(r"\bgfx[0-9a-f]{3,5}\b")
 _UNSIGNED = re.compile(r"\btrusted=yes\b[^\]]{0,100}\]\s{1,20}(?!file:|copy:)\S|--allow-unauthenticated\b")
