@@ -9,8 +9,10 @@ DoctorError
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 
 
 class ExitCode(IntEnum):
@@ -40,6 +42,15 @@ class InputError(DoctorError):
     """What the user handed over is wrong: says what, where, and what to do."""
 
     exit_code = ExitCode.USAGE
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """A full disk and its like are an InputError that names where it was written."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from error
 
 
 class DataFileError(InputError):

@@ -82,7 +82,7 @@ def _beside(file: Path, name: str) -> str | None:
     try:
         for context in (folder, folder.parent):
             path = (context / name).resolve()
-            if path.is_relative_to(context.resolve()) and path.is_file():
+            if path.is_relative_to(folder.parent.resolve()) and path.is_file():
                 return read_given(path)
     except (OSError, ValueError, InputError):
         return None

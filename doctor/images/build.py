@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import doctor
-from doctor.errors import DoctorError, InputError
+from doctor.errors import DoctorError, InputError, writing
 from doctor.images import engine, inside, oci, podman
 from doctor.images.debs import unfit
 from doctor.images.emit import write
@@ -72,8 +72,13 @@ def tag(recipe: Recipe) -> str:
 def build(recipe: Recipe, output: Path, options: Options, progress: Progress | None, note: Note) -> Built:
     """Raises InputError (not locked, no engine, bad option), BuildFailed (a step, the disk), EngineError."""
     _allowed(recipe, options)
-    output.mkdir(parents=True, exist_ok=True)
-    with connected(options.engine) as api, tempfile.TemporaryDirectory(dir=output, prefix=".build-") as held:
+    with writing(output):
+        output.mkdir(parents=True, exist_ok=True)
+    with (
+        writing(output),
+        connected(options.engine) as api,
+        tempfile.TemporaryDirectory(dir=output, prefix=".build-") as held,
+    ):
         builder = engine.builder(api)
         if not builder.exports:
             if options.verify:

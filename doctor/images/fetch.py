@@ -42,10 +42,14 @@ def fetch(
     missing = list(_wheels((*(recipe.wheels or ()), *(recipe.doctor_wheels or ())), folder, note))
     reference = f"{(base or recipe.image).partition('@')[0]}@{recipe.digest}"
     debs = [d for part in recipe.debs or () for d in part]
-    with connected(name) as api:
-        note(f"base {reference}")
-        api.pull(reference, recipe.lock.platform, note)
-        return missing + list(_debs(api, reference, recipe, debs, folder, sources, ca, note))
+    try:
+        with connected(name) as api:
+            note(f"base {reference}")
+            api.pull(reference, recipe.lock.platform, note)
+            missing += _debs(api, reference, recipe, debs, folder, sources, ca, note)
+    except DoctorError as error:  # what else is missing is said all the same
+        missing.append(f"base {reference}: {error}")
+    return missing
 
 
 def _wheels(wheels: tuple[Wheel, ...], folder: Path, note: Note) -> Iterator[str]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from doctor.errors import DoctorError, InputError
+from doctor.errors import DoctorError, InputError, writing
 from doctor.system.engine_sockets import ASK_S, Name, Place, Unreachable, podman_service, try_to_open
 
 Note = Callable[[str], None]
@@ -168,7 +168,7 @@ class Api:
 
     def save(self, reference: str, archive: Path) -> None:
         """The image as an archive: an OCI layout with Docker 25 and newer, else Docker's own older form."""
-        with self._one_line(reference), self._patient(), archive.open("wb") as out:
+        with writing(archive), self._one_line(reference), self._patient(), archive.open("wb") as out:
             for part in self._client.get_image(reference, chunk_size=_CHUNK):
                 out.write(part)
 

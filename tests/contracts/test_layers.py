@@ -45,6 +45,7 @@ LAYERS: dict[str, tuple[int, frozenset[str]]] = {
     "doctor.report.terminal": (5, frozenset({"rich"})),
     "doctor.images": (5, frozenset({"pydantic"})),
     "doctor.images.oci": (5, frozenset({"zstandard"})),
+    "doctor.images.lint.project": (5, frozenset({"packaging", "tomli"})),
     "doctor.images.wheels": (5, frozenset({"packaging", "tomli"})),
     "doctor.images.registry": (5, frozenset({"httpx"})),
     "doctor.images.sbom": (5, frozenset({"cyclonedx", "packageurl"})),

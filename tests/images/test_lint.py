@@ -535,3 +535,134 @@ def test_sarif_has_rules_places_and_what_was_allowed(tmp_path: Path, capsys: pyt
     assert {"image-wheel-index-missing"} <= {r["ruleId"] for r in log["results"] if "suppressions" not in r}
     places = {r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in log["results"]}
     assert places == {file.as_uri()}
+
+
+PROJECT = """[project]
+dependencies = ["torch>=2.6; sys_platform == 'linux'", "cupy-cuda12x; sys_platform == 'win32'"]
+[project.optional-dependencies]
+cpu = ["torch==2.9.0+cpu"]
+"""
+SOURCES = """[tool.uv.sources]
+torch = [{{index = "here", extra = "cpu"}}, {{index = "there"}}]
+[[tool.uv.index]]
+name = "there"
+url = "https://download.pytorch.org/whl/{}"
+explicit = true
+"""
+LOCK = '[[package]]\nname = "torch"\nversion = "2.9.0{}"\nsource = {{registry = "{}"}}\n'
+PYPI = "https://pypi.org/simple"
+
+
+def with_files(text: str, files: dict[str, str]) -> list[str]:
+    return [f.rule for f in lint(text, "Dockerfile", files.get)]
+
+
+@each(
+    "base, run, files, rule",
+    [
+        (ROCM, "uv sync --frozen", {"pyproject.toml": PROJECT}, "image-wheel-index-missing"),
+        (ROCM, "uv sync", {"pyproject.toml": PROJECT + SOURCES.format("rocm7.2")}, None),
+        (ROCM, "uv sync", {"pyproject.toml": PROJECT + SOURCES.format("cu130")}, "image-wheel-index-wrong"),
+        (CUDA, "uv sync", {"pyproject.toml": PROJECT + SOURCES.format("cpu")}, "image-torch-cpu-only"),
+        (CUDA, "uv sync", {"pyproject.toml": PROJECT + SOURCES.format("cu130")}, None),
+        (CUDA, "uv sync --extra cpu", {"pyproject.toml": PROJECT}, "image-torch-cpu-only"),
+        (CUDA, "uv sync --extra $WHICH", {"pyproject.toml": PROJECT + SOURCES.format("cpu")}, None),
+        (ROCM, "sed -i /torch/d pyproject.toml && uv sync", {"pyproject.toml": PROJECT}, None),
+        (ROCM, "git clone https://x.org/a && cd a && pip install -e .", {"pyproject.toml": PROJECT}, None),
+        (ROCM, "pip install -e .", {"pyproject.toml": PROJECT}, "image-wheel-index-missing"),
+        (ROCM, "pip install -e . -c held.txt", {"pyproject.toml": "[project]\ndependencies = ['numpy']"}, None),
+        (CUDA, "pip install '.[cpu]'", {"pyproject.toml": PROJECT}, "image-torch-cpu-only"),
+        (
+            CUDA,
+            "uv sync",
+            {"pyproject.toml": "[project]\ndependencies = ['torch']", "uv.lock": LOCK.format("+cpu", ROCM_INDEX)},
+            "image-torch-cpu-only",
+        ),
+        (
+            ROCM,
+            "uv sync",
+            {"pyproject.toml": "[project]\ndependencies = ['timm']", "uv.lock": LOCK.format("", PYPI)},
+            "image-wheel-index-missing",
+        ),
+    ],
+)
+def test_a_project_names_its_packages_in_its_own_file(
+    base: str, run: str, files: dict[str, str], rule: str | None
+) -> None:
+    assert with_files(f"{base}COPY . .\nRUN {run}", files) == ([rule] if rule else [])
+    assert with_files(f"{base}RUN {run}", files) == []  # which project it is, is not known
+
+
+@each(
+    "pyproject",
+    [
+        "[project]\ndependencies = 7\n[tool.uv]\ndefault-groups = 3\nindex = 4\nsources = 'x'",
+        "[project]\ndependencies = [[1], 'torch; python_version > \"x\"', 'a b c', 'torch; extra > 1']",
+        "project = 'x'\n[tool.uv.sources]\ntorch = [1, {index = 2, extra = []}]",
+        "[" * 5000,
+    ],
+)
+def test_a_project_s_file_of_another_form_says_nothing(pyproject: str) -> None:
+    files = {"pyproject.toml": pyproject, "uv.lock": "package = [1, {name = 'torch', version = 2}]"}
+    assert with_files(f"{ROCM}COPY . .\nRUN uv sync && uv pip install -e .", files) == []
+
+
+FORGE = "channels: [conda-forge]\ndependencies: [python=3.12, {}, pip, {{pip: [{}]}}]\n"
+
+
+@each(
+    "base, environment, rule",
+    [
+        (CUDA, FORGE.format("pytorch=2.9", "timm"), "image-torch-cpu-only"),  # the solver sees no GPU in a build
+        (CUDA + "ENV CONDA_OVERRIDE_CUDA=13.0\n", FORGE.format("pytorch=2.9", "timm"), None),
+        (CUDA, FORGE.format("pytorch=2.9=cuda*", "timm"), None),
+        (CUDA, FORGE.format("pytorch", "timm").replace("[conda-forge]", "[pytorch, nvidia]"), None),
+        (CUDA, FORGE.format("cpuonly", "timm"), "image-torch-cpu-only"),
+        (ROCM, FORGE.format("numpy", "torch==2.9.0"), "image-wheel-index-missing"),
+        (ROCM, FORGE.format("cudatoolkit=11.8", "timm"), "image-wheel-index-wrong"),
+        (ROCM, FORGE.format("numpy", "timm"), None),
+    ],
+)
+def test_an_environment_of_conda_is_read_with_what_pip_installs_there(
+    base: str, environment: str, rule: str | None
+) -> None:
+    text = f"{base}COPY environment.yml /tmp/\nRUN mamba env create -f /tmp/environment.yml"
+    assert with_files(text, {"environment.yml": environment}) == ([rule] if rule else [])
+
+
+RANKS = 'CMD ["vllm", "serve", "m", "--tensor-parallel-size", "4"]\n'
+NVIDIA_2 = "deploy: {resources: {reservations: {devices: [{driver: nvidia, count: 2, capabilities: [gpu]}]}}}"
+NODES = "devices: [/dev/kfd, /dev/dri]"
+
+
+@each(
+    "build, service, dockerfile, rule",
+    [
+        (".", NVIDIA_2, ROCM, "image-gpu-request-wrong"),
+        (".", NVIDIA_2, CUDA, None),
+        (".", NVIDIA_2, CUDA + RANKS, "image-gpu-request-wrong"),
+        (".", f"{NVIDIA_2}\n    command: vllm serve m", CUDA + RANKS, None),
+        (".", NODES, "FROM debian:13\nUSER app\n", "image-device-missing"),
+        (".", f"{NODES}\n    user: root", "FROM debian:13\nUSER app\n", None),
+        (".", f'{NODES}\n    group_add: ["992"]', "FROM debian:13\nUSER app\n", None),
+        (".", "devices: [/dev/dri]", ROCM, "image-device-missing"),
+        (".", "devices: [/dev/dri]", "FROM debian:13\n", None),
+        ("{context: ., target: Cpu}", NVIDIA_2, f"{CUDA.rstrip()} AS cpu\n{ROCM}", None),
+        ("{context: ., args: {B: x}}", NVIDIA_2, "ARG B=rocm/dev-ubuntu-24.04:7.2\nFROM $B\n", None),
+        ("https://x.org/a.git", NVIDIA_2, ROCM, None),
+    ],
+)
+def test_a_service_is_judged_with_the_dockerfile_that_it_is_built_from(
+    build: str, service: str, dockerfile: str, rule: str | None
+) -> None:
+    text = f"services:\n  a:\n    build: {build}\n    shm_size: 8g\n    {service}\n"
+    assert [f.rule for f in lint(text, "compose.yml", {"Dockerfile": dockerfile}.get)] == ([rule] if rule else [])
+
+
+def test_a_build_context_above_the_compose_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "docker").mkdir()
+    (tmp_path / "gpu.Dockerfile").write_text(ROCM)
+    compose = tmp_path / "docker/compose.yml"
+    compose.write_text(f"services: {{a: {{build: {{context: .., dockerfile: gpu.Dockerfile}}, {NVIDIA_2}}}}}\n")
+    assert run(["image", "lint", str(compose)]) == 1
+    assert "which is for those of AMD" in capsys.readouterr().out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files as resources
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from doctor.images.inside import Inner
 from doctor.images.lockfile import AptLock, BaseLock, WheelLock, shipped
 from doctor.images.recipe import Recipe, recipe, with_lock
 from doctor.knowledge import Knowledge
+from doctor.parsers.python.dist_info import normal
 from doctor.profiles import load, names
 from tests.images.profiles import nvidia, package
 
@@ -80,13 +82,25 @@ def test_another_version_of_a_package_is_another_question() -> None:
     assert other.digest == there.digest
 
 
-def test_what_pytorchs_index_alone_has_comes_from_it_alone(made: dict[str, Recipe]) -> None:
+ALONE = re.compile(r"(?:pytorch-)?triton-rocm|triton-xpu|rocm(?:-sdk.*)?|mlc-(?:ai|llm).*")
+"""Names that come from a vendor's index alone, whatever PyPI has under them."""
+
+
+def test_what_an_index_alone_has_comes_from_it(made: dict[str, Recipe]) -> None:
+    """Beside the names: what has a build in its version is on its vendor's index, and so is what is asked of one."""
+    wrong = list[tuple[str, str]]()
     for name, given in made.items():
-        rows = {w.name: w for w in given.wheels or ()}
-        if given.vendor == "amd" and "torch" in rows:
-            theirs = {n for n, w in rows.items() if w.index}
-            assert theirs == {"torch", "torchvision", "triton-rocm"}, name
-            assert all(rows[n].observed == "public-file" for n in theirs)
+        wanted = {normal(p.name): p.index for p in given.pip}
+        torch = wanted.get("torch")
+        for w in (*(given.wheels or ()), *(given.doctor_wheels or ())):
+            index = wanted.get(w.name, torch if ALONE.fullmatch(w.name) else None)
+            if w.index != index or (("+" in w.version or ALONE.fullmatch(w.name)) and w.index is None):
+                wrong.append((name, w.name))
+            if w.index and w.observed != "public-file":
+                wrong.append((name, f"{w.name}: nobody says who saw its hash"))
+    assert wrong == []
+    indexes = {w.index for r in made.values() for w in r.wheels or ()}
+    assert indexes == {None, "https://download.pytorch.org/whl/rocm7.2"}
 
 
 def test_a_damaged_part_names_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from doctor.errors import InputError
+from doctor.errors import InputError, writing
 from doctor.images import oci
 from doctor.images.sbom import scanned
 from doctor.images.scan import Findings, _look, _settings
@@ -99,6 +99,12 @@ def test_an_image_that_the_engine_does_not_have_is_wrong_usage(tmp_path: Path) -
     with pytest.raises(EngineError, match="no space left"), saved(full, "x", tmp_path):
         pass
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_names_the_file_that_was_written() -> None:
+    full = Path("/dev/full")
+    with pytest.raises(InputError, match="/dev/full: No space left"), writing(full), full.open("w") as out:
+        out.write("x")
 
 
 def packed(files: dict[str, bytes]) -> bytes:

@@ -2,35 +2,54 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator
 
-from doctor.images.lint import pip
-from doctor.images.lint.model import Fault
+from doctor.images.lint import docker_file, pip
+from doctor.images.lint.model import Fault, Stage
+from doctor.images.lint.pip import Opened
 from doctor.parsers.container.yaml_tree import Node
 
 SMALL_SHM = "/dev/shm has 64 MiB; data loaders and collectives that need more end with a bus error"  # noqa: S108
 NODES = ("/dev/kfd", "/dev/dri", "/dev/nvidia")
 
 
-def faults(services: Node) -> Iterator[Fault]:
+def faults(services: Node, opened: Opened) -> Iterator[Fault]:
     for name, service in services.fields.items():
-        vendor = pip.vendor_of_image(service.at("image").text or "")
+        stage = _built(service, opened)
+        image = stage.base if stage else service.at("image").text or ""
+        vendor = pip.vendor_of_image(image)
         if vendor is None and not _given(service):
             continue
         yield from moving_tag(name, service)
         yield from _rights(name, service)
-        yield from _devices(name, service, vendor)
-        yield from _requests(name, service)
+        yield from _devices(name, service, vendor, stage)
+        yield from _requests(name, service, image, stage)
+
+
+def _built(service: Node, opened: Opened) -> Stage | None:
+    """The stage of the Dockerfile that a service is built from; None where it is not there, or an argument of the
+    service may be its base."""
+    build = service.at("build")
+    context = build.text or build.at("context").text or "."
+    if not (build.text or build.fields) or "$" in context or "://" in context:
+        return None
+    path = posixpath.normpath(posixpath.join(context, build.at("dockerfile").text or "Dockerfile"))
+    text = build.at("dockerfile_inline").text or opened(path) or ""
+    stage = docker_file.built(text, build.at("target").text)
+    args = build.at("args")
+    return None if stage and (args.fields or args.items) and re.search(r"^FROM\s[^\n]{0,200}\$", text, re.M) else stage
 
 
 RANKS = re.compile(r"(?<!\S)--?(?:tp|tp-size|tensor-parallel-size|num-shard|nproc[-_]per[-_]node)[= ](\d{1,3})(?!\S)")
 
 
-def ranks(name: str, container: Node, gpus: int) -> Iterator[Fault]:
-    """Of a container's command, in a manifest too; Ray starts ranks on other nodes."""
+def ranks(name: str, container: Node, gpus: int, stage: Stage | None = None) -> Iterator[Fault]:
+    """Of a container's command, in a manifest too, or of the image's own; Ray starts ranks on other nodes."""
     nodes = [container.at(key) for key in ("command", "args", "entrypoint")]
     text = " ".join(word for node in nodes for word in [node.text or "", *_words(node)])
+    text = text if text.strip() or not stage else " ".join(stage.command.values())
     if (found := RANKS.search(text)) and int(found[1]) > gpus and "ray" not in text:
         text = f"{name}: {found[0].strip()} needs {found[1]} GPUs, and {gpus} {'is' if gpus == 1 else 'are'} given"
         line = next((node.line for node in nodes if node.line), container.line)
@@ -103,7 +122,7 @@ def _rights(name: str, service: Node) -> Iterator[Fault]:
             yield Fault(group.line, "image-group-by-name", "error", text, fix)
 
 
-def _devices(name: str, service: Node, vendor: str | None) -> Iterator[Fault]:
+def _devices(name: str, service: Node, vendor: str | None, stage: Stage | None) -> Iterator[Fault]:
     devices = _words(service.at("devices"))
     line = service.at("devices").line
     kfd = any(d.startswith("/dev/kfd") for d in devices)
@@ -115,12 +134,12 @@ def _devices(name: str, service: Node, vendor: str | None) -> Iterator[Fault]:
         if dri and not kfd and vendor == "amd":
             text = f"{name}: /dev/dri without /dev/kfd: HIP sees no GPU"
             yield Fault(line, "image-device-missing", "error", text, "add /dev/kfd")
-        user = service.at("user").text or ""
+        user = service.at("user").text or (stage.user if stage and not stage.groups else "")
         groups = [g for g in _words(service.at("group_add")) if g != "video"]
         if kfd and user.split(":")[0] not in ("", "0", "root") and not groups:
             text = f"{name}: user {user[:40]} has no group that may open /dev/kfd"
             fix = "group_add with the number of stat -c %g /dev/kfd"
-            yield Fault(service.at("user").line, "image-device-missing", "warning", text, fix)
+            yield Fault(service.at("user").line or line, "image-device-missing", "warning", text, fix)
     if _given(service) and not service.at("shm_size").text and not service.at("ipc").text and not _shm(service):
         yield Fault(service.line, "image-shm-small", "info", f"{name}: {SMALL_SHM}", "shm_size: 8gb")
 
@@ -130,8 +149,7 @@ def _shm(service: Node) -> bool:
     return any("/dev/shm" in (row.text or row.at("target").text or "") for row in rows)  # noqa: S108 what is looked for
 
 
-def _requests(name: str, service: Node) -> Iterator[Fault]:
-    image = service.at("image").text
+def _requests(name: str, service: Node, image: str, stage: Stage | None) -> Iterator[Fault]:
     if service.at("runtime").text in ("nvidia", "amd"):
         yield from other_vendor(service.at("runtime").line, name, image, service.at("runtime").text or "")
     for row in _requested(service):
@@ -139,7 +157,7 @@ def _requests(name: str, service: Node) -> Iterator[Fault]:
             yield from other_vendor(row.line, name, image, "nvidia")
         count, listed = row.at("count").text or "", row.at("device_ids").items
         if len(_requested(service)) == 1 and (listed or count.isdecimal()):
-            yield from ranks(name, service, len(listed) or int(count))
+            yield from ranks(name, service, len(listed) or int(count), stage)
         if not row.at("capabilities").items:
             text = f"{name}: a device request without capabilities is refused"
             yield Fault(row.line, "image-gpu-request-wrong", "error", text, "capabilities: [gpu]")

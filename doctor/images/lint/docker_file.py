@@ -7,10 +7,12 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from doctor.errors import ParserError
 from doctor.images.bases import base_of
 from doctor.images.lint import pip
 from doctor.images.lint.model import Fault, Stage
 from doctor.images.lint.pip import Opened
+from doctor.parsers.container import dockerfile_instructions as dockerfile
 from doctor.parsers.container.dockerfile_instructions import Instruction
 
 _VARIABLE = re.compile(r"\$(?:\{(?P<braced>\w{1,80})(?::?[-+](?P<default>[^}]{0,200}))?\}|(?P<plain>\w{1,80}))")
@@ -52,6 +54,8 @@ _AT_RUN = frozenset(
     ("image-base-upgraded", "image-compat-on-loader-path", "image-driver-installed", "image-flag-baked")
 )
 """What matters where a container runs, and not in a stage that others copy files from."""
+_BOUND = re.compile(r"--mount=(?=\S{0,200}type=bind)(?!\S{0,200}from=)\S{0,200}?(?:source|src)=([\w./-]{0,100})")
+"""Files of the build context that a RUN is shown."""
 _FROM_STAGE = re.compile(r"\bfrom=([\w.-]{1,80})")
 
 
@@ -79,8 +83,20 @@ def _handed_on(instructions: Sequence[Instruction]) -> set[int]:
     return {line for line, index in lines if index not in runs}
 
 
-def _faults(instructions: Sequence[Instruction], opened: Opened) -> Iterator[Fault]:
-    stages: dict[str, Stage] = {}
+def built(text: str, target: str | None) -> Stage | None:
+    """The stage that an image is made of; None where the text is no Dockerfile or has no such stage."""
+    stages = dict[str, Stage]()
+    try:
+        list(_faults(dockerfile.read(text), lambda _: None, stages))
+    except ParserError:
+        return None
+    return stages.get(target.lower()) if target else list(stages.values())[-1]
+
+
+def _faults(
+    instructions: Sequence[Instruction], opened: Opened, stages: dict[str, Stage] | None = None
+) -> Iterator[Fault]:
+    stages = {} if stages is None else stages
     outer: dict[str, str] = {}
     stage: Stage | None = None
     moving: list[tuple[int, str]] = []
@@ -90,9 +106,7 @@ def _faults(instructions: Sequence[Instruction], opened: Opened) -> Iterator[Fau
     for each in instructions:
         if each.name == "FROM":
             stage = _from(each, stages, outer, moving)
-            stages[str(len(stages))] = stage
-            if stage.name:
-                stages[stage.name] = stage
+            stages[stage.name or str(len(stages))] = stage
         elif each.name == "ARG":
             _argument(each, stage.values if stage else outer, outer)
         elif stage is None:
@@ -101,10 +115,13 @@ def _faults(instructions: Sequence[Instruction], opened: Opened) -> Iterator[Fau
             yield from _environment(each, stage, targets)
         elif each.name == "USER":
             stage.user = expanded(each.text, stage.values).partition(":")[0].strip()
+        elif each.name in ("CMD", "ENTRYPOINT"):
+            stage.command |= {each.name: " ".join(re.findall(r'"([^"]{0,400})"', each.text)) or each.text}
         elif each.name in ("COPY", "ADD"):
             sources = [w for w in _words(each.text) if not w.startswith("--")][:-1]
             stage.copied |= {w.rpartition("/")[2]: w for w in sources if "--from=" not in each.text}
         elif each.name == "RUN":
+            stage.copied |= {w.rpartition("/")[2]: w for w in _BOUND.findall(each.text[:20_000])}
             yield from (f for f in _run(each, stage, opened) if not (drivers and f.rule == "image-driver-installed"))
     yield from _moves(moving)
     if stage:

@@ -65,6 +65,8 @@ class Stage:
     groups: dict[str, int] = field(default_factory=dict)
     """Group that a user is put into, by name or number → line."""
     user: str = ""
+    command: dict[str, str] = field(default_factory=dict)
+    """Of CMD and ENTRYPOINT."""
     jax: int = 0
     """Line that installs it."""
     copied: dict[str, str] = field(default_factory=dict)

@@ -6,7 +6,9 @@ import re
 import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
+from doctor.images.lint import project
 from doctor.images.lint.model import Fault, Stage
 from doctor.knowledge import Knowledge
 from doctor.parsers.container.dockerfile_instructions import Instruction
@@ -42,6 +44,11 @@ _COMPILED = frozenset(("flash-attn", "transformer-engine", "mamba-ssm", "causal-
 """Whose setup.py takes a wheel of the project's releases page where there is one for this torch, CUDA major and Python
 (CachedWheelsCommand), and compiles else."""
 _NAME = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]{0,80})(?:\[(?P<extras>[^\]]{0,100})\])?(?P<rest>.{0,100})$")
+
+
+_HERE = re.compile(r"\./?(?:\[(?P<extras>[\w,. -]{0,100})\])?")
+_CHANGED = frozenset(("*", "clone", "init", "add", "pyproject.toml", "uv.lock"))
+"""Words of commands after which the project in the container may be another than the one in the context."""
 
 
 def vendor_of_image(image: str) -> str | None:
@@ -99,6 +106,13 @@ class Install:
     first_index: bool = False
     """uv takes a package from the first index that has it, and asks those of --extra-index-url first."""
 
+    projects: list[list[str]] = field(default_factory=list)
+    """Extras of each project of the context that is installed: `-e .[gpu]`."""
+    listed: bool = False
+    """torch stands in a project's file."""
+    own: str = ""
+    """`uv` or `conda`, into an environment of its own, without the base's packages."""
+
     @property
     def names(self) -> set[str]:
         return {name for name, _ in self.packages}
@@ -147,6 +161,8 @@ def _take(found: Install, words: list[str]) -> None:
                 found.options.add(value)
         elif word.startswith("-"):
             found.options.add(name)
+        elif here := _HERE.fullmatch(word):
+            found.projects.append((here["extras"] or "").split(","))
         elif (match := _NAME.match(word)) and not word.startswith((".", "/", "http", "git+")):
             found.packages.append((normal(match["name"]), match["rest"]))
             found.extras |= {extra.strip() for extra in (match["extras"] or "").split(",")}
@@ -156,26 +172,140 @@ def read_lists(found: Install, stage: Stage, opened: Opened) -> None:
     """The lists of requirements that lie in the build context, as if their lines were the command's. A list that is
     named in a list is not followed."""
     for path in found.files[:8]:
-        if stage.touched & {path.rpartition("/")[2], "*"}:
-            found.unread = True
-            continue
-        text = opened(stage.copied.get(path.rpartition("/")[2], path.lstrip("/") if path.startswith("/") else path))
+        text = _opened(path, stage, opened)
         found.unread = found.unread or text is None
+        if path.endswith("pyproject.toml"):
+            _of_project(found, project.table(text), [], [])
+            continue
         for line in (text or "").replace("\\\n", " ").splitlines()[:2000]:
-            row = re.split(r"(?:^|\s)#|;|\s--hash=", line[:2000], maxsplit=1)[0].split()
-            if row and row[0] not in ("-r", "--requirement", "-c", "--constraint"):
-                # `torch == 2.1` is one requirement.
-                _take(found, row if row[0].startswith("-") else ["".join(row)])
+            row = re.split(r"(?:^|\s)#|\s--hash=", line[:2000], maxsplit=1)[0]
+            wanted = project.requirement(row.strip())
+            _take(found, [project.words(wanted)] if wanted else _line(row))
+    for extras in found.projects:
+        held = project.table(_opened("pyproject.toml", stage, opened) if _here(stage) else None)
+        found.unread = found.unread or not held
+        _of_project(found, held, extras, [])
+
+
+def _line(row: str) -> list[str]:
+    """Of a list, what is no requirement: an option, or what pip reads and packaging does not."""
+    bare = row.partition(";")[0].split()
+    if ";" in row or not bare or bare[0] in ("-r", "--requirement", "-c", "--constraint"):
+        return []
+    return bare if bare[0].startswith("-") else ["".join(bare)]
+
+
+def _opened(path: str, stage: Stage, opened: Opened) -> str | None:
+    name = path.rpartition("/")[2]
+    if stage.touched & {name, "*"}:
+        return None
+    return opened(stage.copied.get(name, path.lstrip("/") if path.startswith("/") else path))
+
+
+def _here(stage: Stage) -> bool:
+    """Whether the project of the build context was copied, and is the one that an install in the folder takes."""
+    return bool(stage.copied.keys() & {"pyproject.toml", ".", ""}) and not stage.touched & _CHANGED
+
+
+def _of_project(found: Install, held: dict[str, Any], extras: list[str], groups: list[str]) -> None:
+    """uv takes torch from where [tool.uv.sources] says, pip does not know of it."""
+    for wanted in project.asked(held, extras, groups):
+        _take(found, [project.words(wanted)])
+        found.listed = found.listed or wanted.name == "torch"
+    if found.listed and (found.first_index or found.own) and not found.index:
+        found.index, known = project.index_of(held, "torch", extras)
+        found.unread = found.unread or not known
+
+
+_ELSEWHERE = ("--all-packages", "--directory", "--only-group", "--package", "--project")
+
+
+def _sync(words: list[str], stage: Stage, opened: Opened) -> Install | None:
+    """Of `uv sync`: what pyproject.toml asks for, as uv.lock has it. None of another command, or of a workspace."""
+    if words[0].rpartition("/")[2] != "uv" or words[1:2] != ["sync"]:
+        return None
+    found, extras, rest = Install(own="uv"), list[str](), iter(words[2:])
+    held = project.table(_opened("pyproject.toml", stage, opened) if _here(stage) else None)
+    groups = project.texts(project.at(held, "tool", "uv", "default-groups")) or ["dev"]
+    for word in rest:
+        name, sign, value = word.partition("=")
+        if name in ("--extra", "--group", "--no-group", "--index-url", "--default-index", "--no-install-package"):
+            value = value if sign else next(rest, "")
+        if "$" in f"{word}{value}" or name in _ELSEWHERE:
+            return None
+        extras += [value] if name == "--extra" else []
+        groups = [*groups, value] if name == "--group" else [] if name == "--no-dev" else groups
+        found.index = value if name in ("--index-url", "--default-index") else found.index
+        found.unread = found.unread or name in ("--no-group", "--no-install-package", "--all-extras", "--index")
+    if not held or found.unread:
+        return None
+    _of_project(found, held, extras, groups)
+    whole = not (project.at(held, "project", "optional-dependencies") or project.at(held, "dependency-groups"))
+    lock = project.table(_opened("uv.lock", stage, opened)) if found.listed or whole else {}
+    if (exact := project.locked(lock, "torch")) and (found.listed or whole):
+        found.packages = [row for row in found.packages if row[0] != "torch"] + [("torch", f"=={exact[0]}")]
+        found.listed, found.unread = True, False
+        found.index = None if "pypi.org" in exact[1] else exact[1]
+    return found
+
+
+def _conda(each: Instruction, words: list[str], stage: Stage, opened: Opened) -> Iterator[Fault]:
+    """Of conda, mamba and micromamba; what an environment's file lists for pip is installed by pip."""
+    program, rest = words[0].rpartition("/")[2], iter(words[1:])
+    if program not in ("conda", "mamba", "micromamba") or not {"install", "create", "update"} & {*words[1:4]}:
+        return
+    channels, names, pips, files = list[str](), list[str](), list[str](), list[str]()
+    for word in rest:
+        name, sign, value = word.partition("=")
+        if name in ("-c", "--channel", "-n", "--name", "-p", "--prefix", "-f", "--file"):
+            value = value if sign else next(rest, "")
+            channels += [value] if name in ("-c", "--channel") else []
+            files += [value] if name in ("-f", "--file") else []
+        elif not word.startswith("-"):
+            names.append(word)
+    for path in files[:8]:
+        listed = project.conda(_opened(path, stage, opened) or "")
+        channels, names, pips = channels + listed[0], names + listed[1], pips + listed[2]
+    specs = {re.split(r"[\s=<>!\[]", name.rpartition("::")[2], maxsplit=1)[0]: name for name in names}
+    held = specs.get("pytorch", "")
+    if _chooses(each):
+        return
+    if stage.vendor == "nvidia" and ("cpuonly" in specs or "pytorch-cpu" in specs or (held and "=cpu" in held)):
+        text = f"pytorch's CPU build on {stage.base[:80]}, which is for GPUs"
+        yield Fault(each.line, "image-torch-cpu-only", "error", text, "leave out cpuonly, or take a plain base")
+    elif stage.vendor == "nvidia" and held and {*channels, *held.split("::")[:-1]} <= {"conda-forge", "nodefaults"}:
+        gpu = "cuda" in held or any(name.startswith(("pytorch-gpu", "pytorch-cuda", "cudatoolkit")) for name in specs)
+        if channels and not (gpu or "CONDA_OVERRIDE_CUDA" in stage.values or "CONDA_OVERRIDE_CUDA" in each.text):
+            text = "conda-forge's pytorch is the CPU build where the solver sees no GPU, as in a build"
+            fix = "ENV CONDA_OVERRIDE_CUDA=12.8 (your CUDA) above it, and pytorch-gpu in the list"
+            yield Fault(each.line, "image-torch-cpu-only", "warning", text, fix)
+    found = Install(own="conda", listed=True, extras={""})
+    for row in pips[:2000]:
+        _take(found, row.split() if row.startswith("-") else ["".join(row.partition(";")[0].split())])
+    found.packages = [row for row in found.packages if not (row[0] == "torch" and held)]
+    yield from _installed(each, found, stage, opened)
+    if wrong := next((name for name in sorted(specs) if stage.vendor == "amd" and name in _CONDA_CUDA), None):
+        text = f"{wrong} is for the GPUs of another vendor than {stage.base[:80]}"
+        yield Fault(each.line, "image-wheel-index-wrong", "error", text, "take the one for this base, or another base")
+
+
+_CONDA_CUDA = ("cudatoolkit", "cuda-toolkit", "cudnn", "pytorch-cuda")
 
 
 def faults(each: Instruction, command: list[str], stage: Stage, opened: Opened) -> Iterator[Fault]:
-    found = install(command)
+    found = install(command) or _sync(command, stage, opened)
     if found is None:
+        yield from _conda(each, command, stage, opened)
         names = {word.rpartition("/")[2] for word in command}
         # A script that was copied may write any of the files beside it.
         runs = any(name.endswith((".py", ".sh")) and name in stage.copied for name in names)
         stage.touched |= names | ({"*"} if runs else set())
+        stage.touched |= {"pyproject.toml"} if "pyproject.toml" in re.sub(r"--mount=\S+", "", each.text) else set()
         return
+    yield from _installed(each, found, stage, opened)
+
+
+def _installed(each: Instruction, found: Install, stage: Stage, opened: Opened) -> Iterator[Fault]:
     read_lists(found, stage, opened)
     if found.names & {"torch"}:
         yield from _torch(each, found, stage)
@@ -203,11 +333,13 @@ def build_of(url: str | None) -> str | None:
 
 
 def _torch(each: Instruction, found: Install, stage: Stage) -> Iterator[Fault]:
-    rest = next(rest for name, rest in found.packages if name == "torch")
-    pinned = rest.strip().startswith(("==", "===", "@", "~="))
-    if "torch" in stage.packages and not pinned and not found.upgrades:
+    # A project may ask for it twice, and for an exact one in an extra.
+    rows = [rest.strip() for name, rest in found.packages if name == "torch"]
+    exact = [rest for rest in rows if rest.startswith(("==", "===", "@", "~="))]
+    rest, pinned = (exact or rows)[0], bool(exact)
+    if "torch" in stage.packages and not (pinned or found.upgrades or found.own):
         return  # pip and uv leave the one that is there
-    local, bare = rest.partition("+")[2], _BARE.search(stage.base) is not None
+    local, bare = rest.partition("+")[2], bool(found.own) or _BARE.search(stage.base) is not None
     only = build_of(found.index)
     extra = next((build_of(url) for url in found.extra if build_of(url)), None)
     build = build_of(f"/{local}") or only or extra
@@ -220,12 +352,14 @@ def _torch(each: Instruction, found: Install, stage: Stage) -> Iterator[Fault]:
         text = f"torch's {build} build on {stage.base[:80]}"
         yield Fault(each.line, "image-wheel-index-wrong", "error", text, f"take the {wanted} build, or another base")
     elif wanted == "rocm" and build is None and not found.unread:
-        if (stage.torch == "rocm" and stage.held) or not (bare or "torch" in stage.packages):
+        held = stage.held or found.options & {"-c", "--constraint"}
+        if (stage.torch == "rocm" and held) or not (bare or "torch" in stage.packages):
             return
-        url = found.index or stage.values.get("PIP_INDEX_URL") or stage.values.get("UV_INDEX_URL")
+        url = found.index or any(re.match(r"(?:PIP|UV)_\w*(?:INDEX|TORCH)", name) for name in stage.values)
         if not url and not found.extra:
             text = "torch from the default index is built for CUDA: torch.cuda.is_available() will be False on AMD"
             fix = "--index-url https://download.pytorch.org/whl/rocm7.2 (your ROCm)"
+            fix = f"an index in [tool.uv.sources] instead of {fix}" if found.own == "uv" else fix
             yield Fault(each.line, "image-wheel-index-missing", "error", text, fix)
     tag = "".join(_PYTORCH_ORG.findall(found.index or ""))
     if tag or not found.index:  # what another index has is not known
@@ -238,7 +372,12 @@ def _torch(each: Instruction, found: Install, stage: Stage) -> Iterator[Fault]:
             text = f"the default index has newer torch than {tags[0]}, which has no new ones, and pip takes the newest"
         fix = "--index-url for torch alone, in a command of its own"
         yield Fault(each.line, "image-wheel-index-open", "warning", text, fix)
-    elif not (pinned or "$" in rest) and bare and (stage.vendor or build in ("cuda", "rocm")) and not _ended(tag):
+    elif (
+        not (pinned or found.listed or "$" in rest)
+        and bare
+        and (stage.vendor or build in ("cuda", "rocm"))
+        and not _ended(tag)
+    ):
         text, fix = "torch without a version: the next build takes another", "torch==VERSION"
         yield Fault(each.line, "image-torch-unpinned", "warning", text, fix)
     stage.torch = build or {"nvidia": "cuda"}.get(stage.vendor or "", stage.torch or "cuda")

@@ -32,19 +32,19 @@ def _faults(text: str, name: str, opened: Callable[[str], str | None]) -> list[F
         except ParserError as error:
             first = error
     try:
-        return sorted({*_of_yaml(text), *flags.wrong(name, text, "yaml")})
+        return sorted({*_of_yaml(text, opened), *flags.wrong(name, text, "yaml")})
     except ParserError as error:
         what = "neither a Dockerfile, a compose file nor a Kubernetes manifest"
         raise InputError(f"{name}: {what}: {first or error}") from error
 
 
-def _of_yaml(text: str) -> Iterator[Fault]:
+def _of_yaml(text: str, opened: Callable[[str], str | None]) -> Iterator[Fault]:
     roots = yaml_tree.roots(text)
     services = [root.at("services") for root in roots if root.at("services").fields]
     pods = [pod for root in roots for pod in yaml_tree.pods(root)]
     if not services and not pods:
         raise ParserError("no services and no containers in the text")
     for service in services:
-        yield from compose_file.faults(service)
+        yield from compose_file.faults(service, opened)
     for each in pods:
         yield from pod.faults(each)
