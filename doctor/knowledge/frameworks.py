@@ -131,8 +131,11 @@ class WheelContent(Entry):
     """Those that the code opens while it runs."""
     archs: tuple[str, ...]
     """`sm_90`, `compute_90` (PTX), `gfx942`: the code of all objects together."""
-    variants: tuple[str, ...] = ()
-    """`cuda130`, `rocm72` of libraries that exist once for each."""
+    most: tuple[str, ...] = ()
+    """The longest list that objects of it were compiled for, where there are several: its other objects are kernels for
+    some GPUs."""
+    variants: dict[str, tuple[str, ...]] = {}
+    """The code of libraries that exist once for each `cuda130`, `rocm72`."""
     glibc: str | None = None
 
 

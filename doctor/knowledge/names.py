@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from doctor.knowledge.catalogue import table
+from doctor.knowledge.entries import AmdGpu
 
 _NOISE = {
     *("nvidia", "geforce", "amd", "ati", "radeon", "instinct", "tesla", "graphics", "gpu", "corporation"),
@@ -101,6 +102,14 @@ def gpu_by_name(name: str) -> NamedGpu | None:
         tegra = next((arch for word, arch in _TEGRA.items() if re.search(rf"\b{word}\b", low)), None)
         return NamedGpu("nvidia", arch) if (arch := old or tegra) else None
     return best[1]
+
+
+def amd_board(name: str | None) -> AmdGpu | None:
+    """The product of AMD that has this very name: `AMD Instinct MI325X`, `rx 9070 xt`."""
+    words = _words((name or "")[:200])
+    rows = table("amd_gpus").values() if words else ()
+    found = (row for row in rows if any(_words(known) == words for known in (*row["names"], row["id"])))
+    return next(map(AmdGpu.model_validate, found), None)
 
 
 def _words(name: str) -> list[str]:
