@@ -61,7 +61,8 @@ class PackageWay(Entry):
     vendor: str = "any"
     """`nvidia`, `amd`, `any`"""
     kind: str = "wheel"
-    """`wheel`, `source` (compiled on the machine), `image` (a container image instead of a package)."""
+    """`wheel`, `source` (compiled on the machine), `image` (a container image instead of a package), `none` (on no
+    index: `note` says where it is)."""
     versions: str = ""
     """Specifier of the releases that this way holds for; empty: all."""
     latest: str | None = None

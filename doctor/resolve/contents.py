@@ -138,7 +138,7 @@ def _code(kb: Knowledge, target: Target, held: WheelContent, build: Build | None
     answer = windows.code_runs(kb, target.arch, archs)
     if answer.verdict == "yes" and most and not own and windows.code_runs(kb, target.arch, most).no:
         text = f"only a part of it has code for {target.arch}; the rest is built for {', '.join(most)}"
-        answer = windows.Answer("unknown", text)
+        answer = windows.Answer("no", text)
     yield _reason("gpu", answer.verdict, answer.reason, held)
 
 

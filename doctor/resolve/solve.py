@@ -101,8 +101,11 @@ def _strange(kb: Knowledge, target: Target, wanted: Sequence[Requirement]) -> tu
         found.append(Reason("gpu", "unknown", f"GPU {target.arch} is {UNKNOWN_HERE}"))
     for wish in wanted:
         named = meant(kb, wish)
+        elsewhere = next((way for name in named for way in kb.package_ways(name) if way.kind == "none"), None)
         if not named:
             found.append(Reason("package", "unknown", f"{wish.name} is {UNKNOWN_HERE}"))
+        elif elsewhere:
+            found.append(Reason("package", "unknown", elsewhere.note or "", elsewhere.source, elsewhere.as_of))
         elif not for_vendor(kb, target, named):
             whose = (target.vendor or "").upper()
             found.append(

@@ -234,6 +234,8 @@ def test_a_machine_s_own_facts_make_its_target() -> None:
 
 def test_the_number_of_amdgpu_s_module_is_not_its_release() -> None:
     assert amdgpu_release(KB, "6.16.13") == "30.30.0"
+    assert (amdgpu_release(KB, "6.10.5"), amdgpu_release(KB, "6.7")) == ("6.3.x", "6.1.x")
+    assert (amdgpu_release(KB, "6.3"), amdgpu_release(KB, "in-tree")) == (None, None)  # a release as it is; no number
     assert amdgpu_release(KB, "1.2.3") is None
 
 
