@@ -43,10 +43,10 @@ def driver_needed(kb: Knowledge, target: Target, build: Build | None, picks: Seq
     if target.vendor == "amd":
         series = [build.rocm] if build and build.rocm else [p.rocm[0] for p in picks if len(p.rocm) == 1]
         window = kb.user_window(series[0]) if series else None
-        first, arch, gpu = windows.amdgpu_that_adds(kb, target.arch), target.arch, target.gpu
+        adds, arch, gpu = windows.amdgpu_that_adds(kb, target.arch), target.arch, target.gpu
         driving = [d for d in window.kmd if not windows.amdgpu_drives_gpu(kb, d, arch, gpu).no] if window else []
-        words = windows.ranged(driving) if driving else f">= {first.version if first else ''}"
-        return f"an amdgpu driver {words}" if driving or first else None
+        words = windows.ranged(driving) if driving else f">= {adds.version if adds else ''}"
+        return f"an amdgpu driver {words}" if driving or adds else None
     cudas = [build.cuda if build else None, *(p.cuda for p in picks)]
     floors = [str(floor.driver) for cuda in cudas if cuda and (floor := kb.cuda_floor(cuda))]
     if not floors:

@@ -299,7 +299,12 @@ def test_a_library_that_the_command_does_not_install_is_named() -> None:
         ("jax", {"gpu": "B200", "driver": "575.57.08"}, "solved", ""),
         ("onnxruntime-gpu", {"gpu": "V100", "driver": "590.48.01"}, "impossible", "that supports sm_70 is 580"),
         ("vllm", {"gpu": "gfx950", "driver": "6.4.1"}, "impossible", "gfx950 needs amdgpu >= 30.10.0"),
-        ("torch", {"gpu": "gfx1201", "driver": "6.3"}, "unknown", "from ROCm 6.4.1 (amdgpu 6.4.1) on; whether 6.3 drives it"),
+        (
+            "torch",
+            {"gpu": "gfx1201", "driver": "6.3"},
+            "unknown",
+            "from ROCm 6.4.1 (amdgpu 6.4.1) on; whether 6.3 drives it",
+        ),
         ("torch", {"gpu": "gfx1102", "driver": "6.4.1"}, "solved", ""),
         # Jetson's driver has a number of its own; Nano, TX2 and Xavier have no CUDA of Arm servers.
         ("torch", {"gpu": "sm_110", "driver": "580.00"}, "solved", ""),
