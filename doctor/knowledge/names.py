@@ -13,10 +13,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from doctor.knowledge.catalogue import table
-from doctor.knowledge.entries import AmdGpu
 
 _NOISE = {
     *("nvidia", "geforce", "amd", "ati", "radeon", "instinct", "tesla", "graphics", "gpu", "corporation"),
@@ -104,12 +103,12 @@ def gpu_by_name(name: str) -> NamedGpu | None:
     return best[1]
 
 
-def amd_board(name: str | None) -> AmdGpu | None:
-    """The product of AMD that has this very name: `AMD Instinct MI325X`, `rx 9070 xt`."""
+def amd_board(name: str | None) -> dict[str, Any]:
+    """The row of the product of AMD that has this very name: `AMD Instinct MI325X`, `rx 9070 xt`; {} where none has."""
     words = _words((name or "")[:200])
     rows = table("amd_gpus").values() if words else ()
     found = (row for row in rows if any(_words(known) == words for known in (*row["names"], row["id"])))
-    return next(map(AmdGpu.model_validate, found), None)
+    return next(found, {})
 
 
 def _words(name: str) -> list[str]:

@@ -204,7 +204,8 @@ def amdgpu_drives_gpu(kb: Knowledge, driver: str | None, gfx: str | None, name: 
     first = amdgpu_that_adds(kb, gfx)
     if first and version.numbers and not version.reaches(Dotted(first.version)):
         return _said("no", f"{mine} needs amdgpu >= {first.version}; {driver} is loaded", first)
-    own = re.findall(r"\d+\.\d+\.\d+", board.rocm_first or "") if board and board.rocm_support_scope == "gpu" else []
+    listed = board.get("rocm_first", "") if board.get("rocm_support_scope") == "gpu" else ""
+    own = re.findall(r"\d+\.\d+\.\d+", listed)
     # Of gfx9 (Vega, CDNA 1 to 3) each is a generation; of later ones gfx110x, gfx115x.
     alike = mine if mine.startswith("gfx9") else mine[:-1]
     listing = [r for r in kb.rocm_releases() if any(g.startswith(alike) for g in r.gfx_targets or ())]
@@ -212,7 +213,7 @@ def amdgpu_drives_gpu(kb: Knowledge, driver: str | None, gfx: str | None, name: 
     window = kb.user_window(since.version) if since else None
     oldest = driver_of_rocm(kb, since.version if since else None) or (window.kmd[-1] if window else None)
     if since and oldest and version.numbers and not version.reaches(Dotted(oldest)):
-        what = board.names[0] if board and own else f"{mine} or its like"
+        what = board["names"][0] if own else f"{mine} or its like"
         text = f"AMD lists {what} from ROCm {since.version} (amdgpu {oldest}) on; whether {driver} drives it is "
         return _said("unknown", text + UNKNOWN_HERE, since)
     if first and version.numbers:
