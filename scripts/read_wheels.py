@@ -5,7 +5,7 @@ libraries ask for, their glibc floor and the GPUs that they have code for. READM
 the pieces that are needed are fetched, and nothing is kept but the facts, with the wheel's hash (data/packages.json and
 data/wheel_contents.json).
 
-    scripts/read_wheels.py [--only NAME ...] [--largest MIB] [--days DAYS]
+    scripts/read_wheels.py [--only NAME ...] [--days DAYS] [--metadata]
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import datetime
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from email.parser import Parser
 from typing import Any
@@ -33,7 +34,8 @@ PACKAGES = (
     "bitsandbytes", "ctranslate2", "cupy-cuda12x", "cupy-cuda13x", "cupy-rocm-7-0", "deepspeed", "faiss-gpu",
     "faiss-gpu-cu12", "flash-attn", "jax", "jax-cuda12-plugin", "jax-cuda13-plugin", "jax-rocm7-pjrt",
     "jax-rocm7-plugin", "jaxlib", "llama-cpp-python", "onnxruntime-gpu", "paddlepaddle-gpu", "sglang", "sglang-kernel",
-    "tensorflow", "torchcodec", "transformer-engine", "triton", "vllm", "xformers",
+    "tensorflow", "torchcodec", "transformer-engine", "transformer-engine-cu12", "transformer-engine-cu13", "triton",
+    "vllm", "xformers",
 )  # fmt: skip
 MACHINES = ("x86_64", "aarch64")
 _TWO_YEARS = 730
@@ -124,8 +126,8 @@ def content(file: pypi.File, name: str, today: str) -> dict[str, Any]:
     """An entry of `wheel_contents`: what the shared objects of one wheel ask for and hold."""
     needed: set[str] = set()
     opens: set[str] = set()
-    variants: set[str] = set()
-    archs: set[str] = set()
+    variants: dict[str, set[str]] = {}
+    lists: Counter[tuple[str, ...]] = Counter()
     floors: list[str] = []
     read, unread = 0, 0
     with pypi.wheel(file) as opened:
@@ -139,9 +141,11 @@ def content(file: pypi.File, name: str, today: str) -> dict[str, Any]:
                 unread += 1
                 continue
             read += 1
-            variants |= set(_VARIANT.findall(member.filename))
+            for variant in _VARIANT.findall(member.filename):
+                variants.setdefault(variant, set()).update(code.sass, code.ptx, code.gfx)
             opens |= {name.decode() for name in _OPENED.findall(body)}
-            archs |= {*code.sass, *code.ptx, *code.gfx}
+            for group in code.objects:
+                lists[group.archs] += group.number
             if told:
                 needed |= {n for n in told.needed if gpu_library.read(n) or n.startswith("libcuda.so")}
                 held = Held(body)
@@ -158,14 +162,16 @@ def content(file: pypi.File, name: str, today: str) -> dict[str, Any]:
         "objects": read,
         "needed": sorted(needed),
         "opens": sorted(opens - needed),
-        "archs": sorted(archs),
+        "archs": sorted({arch for listed in lists for arch in listed}),
         "source": f"PyPI wheel content {named}",
         "as_of": today,
     }
     if machine != MACHINES[0]:
         entry["machine"] = machine
     if variants:
-        entry["variants"] = sorted(variants)
+        entry["variants"] = {name: sorted(archs) for name, archs in sorted(variants.items())}
+    elif len(lists) > 1:  # the list that its builders chose; the others are of kernels for some GPUs
+        entry["most"] = list(max(lists, key=lambda listed: (len(listed), lists[listed])))
     if floors:
         entry["glibc"] = max(floors, key=lambda v: Dotted(v).numbers)
     return entry | ({"unread": unread} if unread else {})
@@ -197,7 +203,6 @@ def merged(name: str, fresh: dict[str, dict[str, Any]]) -> None:
 def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     words.add_argument("--only", nargs="*", default=PACKAGES)
-    words.add_argument("--largest", type=int, default=150, help="MiB of a wheel whose libraries are read")
     words.add_argument("--days", type=int, default=_TWO_YEARS, help="age of the oldest release")
     words.add_argument("--metadata", action="store_true", help="read no libraries")
     given = words.parse_args()
@@ -208,17 +213,12 @@ def main() -> int:
             listed = pypi.files(name)
             rows = {f"{name} {v}": row(name, v, files, today) for v, files in pypi.releases(listed, since)}
             merged("packages", rows)
-            small = [f for f in newest_patches(listed, since) if f.size <= given.largest << 20]
-            read = [] if given.metadata else [content(f, name, today) for f in small]
+            read = [] if given.metadata else [content(f, name, today) for f in newest_patches(listed, since)]
             merged("wheel_contents", {entry["id"]: entry for entry in read})
         except OSError as error:
             sys.stderr.write(f"{name}: not read: {error}" + "\n")
             continue
-        large = [
-            f"{f.version} ({f.size >> 20} MiB)" for f in newest_patches(listed, since) if f.size > given.largest << 20
-        ]
-        unread = f", too large: {', '.join(large)}" if large else ""
-        sys.stdout.write(f"{name}: {len(rows)} releases, libraries of {len(read)}{unread}\n")
+        sys.stdout.write(f"{name}: {len(rows)} releases, libraries of {len(read)}\n")
     return 0
 
 

@@ -93,8 +93,7 @@ def _lock(found: Solution, ask: Asked, path: Path) -> None:
     """Every package of the stack with its hashes. Raises InputError where uv can't say them now."""
     from doctor.cli.output import deliver
     from doctor.errors import InputError
-    from doctor.resolve.lock import locked
-    from doctor.resolve.resolver import Uv
+    from doctor.resolve.resolver import Uv, locked
 
     if found.status != "solved":
         raise InputError(f"--lock {path}: there is no stack to lock")

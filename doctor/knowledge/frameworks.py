@@ -61,7 +61,8 @@ class PackageWay(Entry):
     vendor: str = "any"
     """`nvidia`, `amd`, `any`"""
     kind: str = "wheel"
-    """`wheel`, `source` (compiled on the machine), `image` (a container image instead of a package)."""
+    """`wheel`, `source` (compiled on the machine), `image` (a container image instead of a package), `none` (on no
+    index: `note` says where it is)."""
     versions: str = ""
     """Specifier of the releases that this way holds for; empty: all."""
     latest: str | None = None
@@ -131,8 +132,11 @@ class WheelContent(Entry):
     """Those that the code opens while it runs."""
     archs: tuple[str, ...]
     """`sm_90`, `compute_90` (PTX), `gfx942`: the code of all objects together."""
-    variants: tuple[str, ...] = ()
-    """`cuda130`, `rocm72` of libraries that exist once for each."""
+    most: tuple[str, ...] = ()
+    """The longest list that objects of it were compiled for, where there are several: its other objects are kernels for
+    some GPUs."""
+    variants: dict[str, tuple[str, ...]] = {}
+    """The code of libraries that exist once for each `cuda130`, `rocm72`."""
     glibc: str | None = None
 
 

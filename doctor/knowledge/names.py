@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from doctor.knowledge.catalogue import table
 
@@ -101,6 +101,14 @@ def gpu_by_name(name: str) -> NamedGpu | None:
         tegra = next((arch for word, arch in _TEGRA.items() if re.search(rf"\b{word}\b", low)), None)
         return NamedGpu("nvidia", arch) if (arch := old or tegra) else None
     return best[1]
+
+
+def amd_board(name: str | None) -> dict[str, Any]:
+    """The row of the product of AMD that has this very name: `AMD Instinct MI325X`, `rx 9070 xt`; {} where none has."""
+    words = _words((name or "")[:200])
+    rows = table("amd_gpus").values() if words else ()
+    found = (row for row in rows if any(_words(known) == words for known in (*row["names"], row["id"])))
+    return next(found, {})
 
 
 def _words(name: str) -> list[str]:

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from doctor.knowledge.gpu_code import way
+from doctor.knowledge.names import amd_board
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
+    from doctor.knowledge.amd import AmdgpuDriver
     from doctor.knowledge.catalogue import Knowledge
     from doctor.knowledge.entries import Entry
 
@@ -195,23 +197,33 @@ def kmd_serves_rocm(kb: Knowledge, driver: str | None, rocm: str | None, gfx: st
     return Answer("unknown", f"whether amdgpu {driver} supports ROCm {rocm} is {UNKNOWN_HERE}")
 
 
-def amdgpu_drives_gpu(kb: Knowledge, driver: str | None, gfx: str | None) -> Answer:
+def amdgpu_drives_gpu(kb: Knowledge, driver: str | None, gfx: str | None, name: str | None = None) -> Answer:
     """Whether a release of the amdgpu driver drives a GPU: `no` before the release whose notes add it; unknown before
-    the ROCm that first lists a GPU of its generation."""
-    mine, version = (gfx or "").partition(":")[0], Dotted(driver or "")
-    first = next((d for d in kb.amdgpu_drivers() if mine in d.adds), None)
-    if not version.numbers:
-        return Answer("unknown", f"the first amdgpu release for {mine} is {UNKNOWN_HERE}")
-    if first is None:  # those of gfx9 (Vega, CDNA 1 to 3) have nothing but the name in common
-        alike = mine if mine.startswith("gfx9") else mine[:-2]
-        listing = [r for r in kb.rocm_releases() if any(g.startswith(alike) for g in r.gfx_targets or ())]
-        oldest = driver_of_rocm(kb, listing[0].version) if listing else None
-        if oldest and version < Dotted(oldest):
-            text = f"AMD lists {mine} or its like from amdgpu {oldest} on; whether {driver} drives it is {UNKNOWN_HERE}"
-            return _said("unknown", text, listing[0])
-        return Answer("unknown", f"the first amdgpu release for {mine} is {UNKNOWN_HERE}")
-    reached = version.reaches(Dotted(first.version))
-    return _said("yes" if reached else "no", f"{mine} needs amdgpu >= {first.version}; {driver} is loaded", first)
+    the ROCm that first lists the board of that name, or a GPU of its generation."""
+    mine, version, board = (gfx or "").partition(":")[0], Dotted(driver or ""), amd_board(name)
+    first = amdgpu_that_adds(kb, gfx)
+    if first and version.numbers and not version.reaches(Dotted(first.version)):
+        return _said("no", f"{mine} needs amdgpu >= {first.version}; {driver} is loaded", first)
+    listed = board.get("rocm_first", "") if board.get("rocm_support_scope") == "gpu" else ""
+    own = re.findall(r"\d+\.\d+\.\d+", listed)
+    # Of gfx9 (Vega, CDNA 1 to 3) each is a generation; of later ones gfx110x, gfx115x.
+    alike = mine if mine.startswith("gfx9") else mine[:-1]
+    listing = [r for r in kb.rocm_releases() if any(g.startswith(alike) for g in r.gfx_targets or ())]
+    since = kb.rocm_release(own[-1]) if own else listing[0] if listing and not first else None
+    window = kb.user_window(since.version) if since else None
+    oldest = driver_of_rocm(kb, since.version if since else None) or (window.kmd[-1] if window else None)
+    if since and oldest and version.numbers and not version.reaches(Dotted(oldest)):
+        what = board["names"][0] if own else f"{mine} or its like"
+        text = f"AMD lists {what} from ROCm {since.version} (amdgpu {oldest}) on; whether {driver} drives it is "
+        return _said("unknown", text + UNKNOWN_HERE, since)
+    if first and version.numbers:
+        return _said("yes", f"amdgpu {first.version} added {mine}; {driver} is loaded", first)
+    return Answer("unknown", f"the first amdgpu release for {mine} is {UNKNOWN_HERE}")
+
+
+def amdgpu_that_adds(kb: Knowledge, gfx: str | None) -> AmdgpuDriver | None:
+    """The first release of amdgpu for a target, where its notes say so."""
+    return next((d for d in kb.amdgpu_drivers() if (gfx or "").partition(":")[0] in d.adds), None)
 
 
 def _listed(version: Dotted, listed: Iterable[str]) -> bool:

@@ -25,7 +25,7 @@ def judge(
     held = _held(kb, release, way, target.machine)
     if held is None and release.linux_platforms and target.machine not in " ".join(release.linux_platforms):
         return  # it has no such wheel
-    code = list(_code(kb, target, held)) if held and way.code else []
+    code = list(_code(kb, target, held, build)) if held and way.code else []
     if way.code and (held is None or (way.index and target.arch and all(r.verdict != "yes" for r in code))):
         where = f"on {target.machine}" if held is None else "on that index"
         yield Reason("package", "unknown", f"the libraries of its wheel {where} were not read", way.source, way.as_of)
@@ -111,24 +111,34 @@ def lacking(kb: Knowledge, release: PackageRelease, way: PackageWay, machine: st
     return f"{', '.join(libraries)} (CUDA {major}) on the machine: this command does not install it"
 
 
+def _variant(build: Build | None) -> str:
+    """`cuda130` of torch's build."""
+    kind = "cuda" if build and build.cuda else "rocm"
+    return f"{kind}{''.join(c for c in build.tag if c.isdigit())}" if build else ""
+
+
 def _variants(held: WheelContent, build: Build | None) -> Iterator[Reason]:
     """A library for each CUDA or ROCm: the one of torch's must be among them."""
     if build is None or build.tag == "cpu":
         return
-    kind = "cuda" if build.cuda else "rocm"
-    there = [v for v in held.variants if v.startswith(kind)]
-    mine = f"{kind}{''.join(c for c in build.tag if c.isdigit())}"
-    if held.variants and mine not in there:
+    there = [v for v in held.variants if v[:4] == _variant(build)[:4]]
+    if held.variants and _variant(build) not in there:
         text = f"it has libraries for {', '.join(there) or 'CUDA alone'}, not for {build.tag}"
         yield _reason("package", "no", text, held)
 
 
-def _code(kb: Knowledge, target: Target, held: WheelContent) -> Iterator[Reason]:
+def _code(kb: Knowledge, target: Target, held: WheelContent, build: Build | None) -> Iterator[Reason]:
+    """Of the library that torch's build loads, where each CUDA has its own. Code for a GPU that most of the wheel was
+    not compiled for is of a few kernels."""
     prefixes = ("gfx",) if target.vendor == "amd" else ("sm_", "compute_")
-    archs = [a for a in held.archs if a.startswith(prefixes)]
+    own = held.variants.get(_variant(build), ())
+    archs, most = ([a for a in listed if a.startswith(prefixes)] for listed in (own or held.archs, held.most))
     if not archs or not target.arch:
         return
     answer = windows.code_runs(kb, target.arch, archs)
+    if answer.verdict == "yes" and most and not own and windows.code_runs(kb, target.arch, most).no:
+        text = f"only a part of it has code for {target.arch}; the rest is built for {', '.join(most)}"
+        answer = windows.Answer("no", text)
     yield _reason("gpu", answer.verdict, answer.reason, held)
 
 

@@ -18,9 +18,9 @@ from doctor.knowledge.gfx_support import support_of
 from doctor.resolve.command import Tool, has_another_build
 from doctor.resolve.model import Reason, Resolution, Solution, Target, Unofficial
 from doctor.resolve.packages import is_known
-from doctor.resolve.records import recorded
-from doctor.resolve.resolver import Asked, question
+from doctor.resolve.resolver import MUSL, Asked, Question, question
 from doctor.resolve.solve import solve
+from doctor.versions import Dotted
 
 OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
 _TRIES = 6
@@ -113,6 +113,21 @@ def _asked(kb: Knowledge, found: Solution, ask: Asked | None) -> Resolution:
     answer = ask(about) if ask else Resolution("not-tried", detail="no resolver was asked")
     # An older record does not overrule what uv says today, even where that is neither yes nor no.
     return answer if answer.by else recorded(kb, about) or answer
+
+
+def recorded(kb: Knowledge, asked: Question) -> Resolution | None:
+    """None where nothing was recorded that decides it. A stack that resolved on a glibc does on newer ones; one that
+    was refused is refused on older ones."""
+    found = kb.resolution(asked.key)
+    if found is None or asked.glibc == MUSL:
+        return None
+    if found.resolved_from and Dotted(asked.glibc) >= found.resolved_from:
+        answer = Resolution("resolved", found.by, found.source, found.as_of, found.detail, recorded=True)
+    elif found.refused_to and Dotted(asked.glibc) <= found.refused_to:
+        answer = Resolution("refused", found.by, found.source, found.as_of, found.refusal or "", recorded=True)
+    else:
+        return None
+    return None if asked.left_out and answer.state == "resolved" else answer
 
 
 def _blamed(found: Solution) -> tuple[str, str]:

@@ -29,7 +29,8 @@ def _drives(kb: Knowledge, target: Target) -> Iterator[Reason]:
     if target.vendor == "nvidia" and driver:
         answer = windows.driver_knows_gpu(kb, driver, target.arch)
     elif driver or target.rocm:
-        answer = windows.amdgpu_drives_gpu(kb, driver or windows.driver_of_rocm(kb, target.rocm), target.arch)
+        amdgpu = driver or windows.driver_of_rocm(kb, target.rocm)
+        answer = windows.amdgpu_drives_gpu(kb, amdgpu, target.arch, target.gpu)
     else:
         return
     if answer.no or (target.vendor == "amd" and answer.verdict == "unknown" and answer.source):
@@ -42,10 +43,10 @@ def driver_needed(kb: Knowledge, target: Target, build: Build | None, picks: Seq
     if target.vendor == "amd":
         series = [build.rocm] if build and build.rocm else [p.rocm[0] for p in picks if len(p.rocm) == 1]
         window = kb.user_window(series[0]) if series else None
-        driving = [d for d in window.kmd if not windows.amdgpu_drives_gpu(kb, d, target.arch).no] if window else []
-        first = next((d.version for d in kb.amdgpu_drivers() if (target.arch or "").partition(":")[0] in d.adds), None)
-        words = windows.ranged(driving) if driving else f">= {first}"
-        return f"an amdgpu driver {words}" if driving or first else None
+        adds, arch, gpu = windows.amdgpu_that_adds(kb, target.arch), target.arch, target.gpu
+        driving = [d for d in window.kmd if not windows.amdgpu_drives_gpu(kb, d, arch, gpu).no] if window else []
+        words = windows.ranged(driving) if driving else f">= {adds.version if adds else ''}"
+        return f"an amdgpu driver {words}" if driving or adds else None
     cudas = [build.cuda if build else None, *(p.cuda for p in picks)]
     floors = [str(floor.driver) for cuda in cudas if cuda and (floor := kb.cuda_floor(cuda))]
     if not floors:

@@ -12,9 +12,10 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
+from doctor.errors import ToolError
 from doctor.resolve.command import INDEX, family
 from doctor.resolve.model import Resolution, Solution
 from doctor.system.base import Output, Reading
@@ -168,10 +169,12 @@ def verdict(question: Question, ran: Reading[Output], by: str, day: str) -> Reso
     stderr_text = " ".join(line.strip() for line in ran.value.stderr.splitlines() if line.strip())
     if ran.value.code == 0:
         count = sum("==" in line for line in ran.value.stdout.splitlines())
-        done = Resolution("resolved", by, where, day, f"{count} packages, {question.words}")
-        return _without(done, question)
+        if not question.left_out:
+            return Resolution("resolved", by, where, day, f"{count} packages, {question.words}")
+        text = f"{', '.join(question.left_out)}: compiled on the machine, which no resolver checks; the rest resolves"
+        return Resolution("not-tried", by, where, day, text)
     if _UNREACHABLE.search(stderr_text):
-        named = [url for url in question.indexes if url in stderr_text or _host(url) in stderr_text]
+        named = [url for url in question.indexes if url.split("/")[2] in stderr_text]
         return Resolution("not-tried", "", where, day, f"{named[0] if named else 'the index'} can't be reached")
     if "No solution found" in stderr_text and (source := _NO_WHEEL.search(stderr_text)):
         name = f"{source[1]}{source[2] or ''}"
@@ -187,22 +190,23 @@ def verdict(question: Question, ran: Reading[Output], by: str, day: str) -> Reso
     return Resolution("not-tried", "", where, day, f"uv failed: {stderr_text[:200] or 'no output'}")
 
 
-def _without(done: Resolution, question: Question) -> Resolution:
-    """A stack of which a part is compiled on the machine is not resolved as a whole."""
-    if not question.left_out:
-        return done
-    text = f"{', '.join(question.left_out)}: compiled on the machine, which no resolver checks; the rest resolves"
-    return replace(done, state="not-tried", detail=text)
-
-
-def _host(url: str) -> str:
-    return url.split("/")[2] if url.count("/") > 1 else url
-
-
 def absent(reason: str) -> Asked:
     """A resolver that is not asked, with the reason."""
+    return lambda _: Resolution("not-tried", detail=reason)
 
-    def ask(_: Question) -> Resolution:
-        return Resolution("not-tried", detail=reason)
 
-    return ask
+def locked(uv: Uv, found: Solution, *, pylock: bool) -> str:
+    """Text of the file. Raises ToolError with uv's words. What is compiled on the machine is not in it."""
+    about = question(found)
+    if about is None:
+        raise ToolError(("uv", "pip", "compile"), None, "", "nothing of the stack lies on an index as a wheel")
+    options = ("--format", "pylock.toml") if pylock else ("--generate-hashes",)
+    ran = uv.run(about, *options)
+    if ran.value is None:
+        raise ToolError(argv("uv", about, *options), None, "", ran.detail or ran.state.value)
+    if ran.value.code or ran.value.cut:
+        raise ToolError(argv("uv", about, *options), ran.value.code, "", " ".join(ran.value.stderr.split()))
+    if pylock:
+        return ran.value.stdout
+    indexes = "".join(f"--extra-index-url {url}\n" for url in about.indexes)
+    return f"# {found.stack} for {about.words}\n{indexes}{ran.value.stdout}"

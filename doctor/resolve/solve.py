@@ -21,7 +21,6 @@ from doctor.knowledge.windows import UNKNOWN_HERE
 from doctor.resolve import device_wheels, machine, torch_builds
 from doctor.resolve.command import Tool, commands
 from doctor.resolve.model import Build, Change, Pick, Reason, Solution, Target, worst
-from doctor.resolve.newest import newer
 from doctor.resolve.packages import ALIASES, for_vendor, image_fits, meant, needs_torch, pick
 from doctor.resolve.target import comes_with_arm
 from doctor.versions import Dotted
@@ -64,8 +63,7 @@ def solve(kb: Knowledge, target: Target, asked: Sequence[str], tool: Tool = "pip
     tries: list[Solution] = []
     found = _search(kb, target, wanted, tool, tries)
     if found.status == "solved":
-        passed = newer(kb, wanted, found, lambda wishes: _search(kb, target, wishes, tool))
-        return replace(found, passed_over=tuple(passed))
+        return replace(found, passed_over=tuple(_newer(kb, wanted, found, tool)))
     own = device_wheels.stack(kb, target, wanted, tool)
     lacks_code = all(any(r.kind == "gpu" for r in tried.refusals()) for tried in tries)
     if own and (own.status == "solved" or lacks_code):
@@ -76,6 +74,31 @@ def solve(kb: Knowledge, target: Target, asked: Sequence[str], tool: Tool = "pip
     changes = () if machine.unknowns(kb, target) else tuple(_changes(kb, tries, wanted, tool))
     nearest, differs = _nearest(kb, target, wanted, tool)
     return replace(found, changes=changes, nearest=nearest, differs=differs)
+
+
+def _newer(kb: Knowledge, wanted: Sequence[Requirement], found: Solution, tool: Tool) -> Iterator[str]:
+    """A line for torch and for each package of which a newer release is known, by what speaks against the stack that
+    comes nearest with that one; a reason is given once."""
+    chosen = {"torch": found.build.version} if found.build and not found.build.bundled_by else {}
+    chosen |= {p.package: p.version for p in found.picks if p.version}
+    given = set()
+    for name, version in chosen.items():
+        known = [r.version for r in kb.package_releases(name)] or [version]
+        newest = kb.torch_releases()[-1].version if name == "torch" else known[0]
+        wish = next((w for w in wanted if name in meant(kb, w)), Requirement(name))
+        if version == newest or wish.specifier:
+            continue
+        extras = f"[{','.join(sorted(wish.extras))}]" if wish.extras else ""
+        wishes = [Requirement(f"{name}{extras}=={newest}"), *(w for w in wanted if w is not wish)]
+        tried = _search(kb, found.target, wishes, tool)
+        held = tried.refusals() or tuple(r for r in tried.reasons if r.verdict == "unknown")
+        because = held[0].text if held else "it was not tried"
+        if held and held[0].kind == "release":
+            whose = {"amd": "AMD GPUs", "nvidia": "NVIDIA GPUs"}.get(found.target.vendor or "", "the CPU")
+            because = f"a build for {whose} is {UNKNOWN_HERE}"
+        if because not in given:
+            yield because if because.startswith(f"{name} ") else f"{name} {newest}: {because}"
+        given.add(because)
 
 
 def explain(solution: Solution) -> str:
@@ -101,8 +124,11 @@ def _strange(kb: Knowledge, target: Target, wanted: Sequence[Requirement]) -> tu
         found.append(Reason("gpu", "unknown", f"GPU {target.arch} is {UNKNOWN_HERE}"))
     for wish in wanted:
         named = meant(kb, wish)
+        elsewhere = next((way for name in named for way in kb.package_ways(name) if way.kind == "none"), None)
         if not named:
             found.append(Reason("package", "unknown", f"{wish.name} is {UNKNOWN_HERE}"))
+        elif elsewhere:
+            found.append(Reason("package", "unknown", elsewhere.note or "", elsewhere.source, elsewhere.as_of))
         elif not for_vendor(kb, target, named):
             whose = (target.vendor or "").upper()
             found.append(

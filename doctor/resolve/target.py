@@ -193,9 +193,11 @@ def _nvidia(kb: Knowledge, machine: Snapshot) -> str | None:
 
 
 def amdgpu_release(kb: Knowledge, module: str | None) -> str | None:
-    """`30.30.0` of the module number `6.16.13` that /sys/module/amdgpu/version prints; None where it is not known."""
-    if not module:
+    """`30.30.0` of the module number `6.16.13` that /sys/module/amdgpu/version prints; None where it is not known.
+    What may be the number of a release (`6.3`) is taken whole."""
+    if not module or not Dotted(module).numbers:
         return None
-    wanted = Dotted(module).series(3)
-    found = [d for d in kb.amdgpu_drivers() if d.module_version and Dotted(d.module_version).series(3) == wanted]
+    parts = 3 if kb.kmd_window(module) else min(len(Dotted(module).numbers), 3)
+    wanted = Dotted(module).series(parts)
+    found = [d for d in kb.amdgpu_drivers() if d.module_version and Dotted(d.module_version).series(parts) == wanted]
     return found[0].version if found else None

@@ -77,6 +77,24 @@ def test_the_driver_that_ships_with_a_rocm() -> None:
     assert windows.driver_of_rocm(KB, None) is None
 
 
+@each(
+    "driver, gfx, board, verdict, words",
+    [
+        ("6.1.3", "gfx942", "AMD Instinct MI325X", "unknown", "AMD lists AMD Instinct MI325X from ROCm 6.3.1"),
+        ("6.3.1", "gfx942", "MI325X", "unknown", "the first amdgpu release for gfx942"),
+        ("6.1.3", "gfx942", "MI300X", "unknown", "the first amdgpu release for gfx942"),
+        ("30.10", "gfx950", "MI355X", "yes", "amdgpu 30.10.0 added gfx950"),
+        ("6.4.3", "gfx950", "MI355X", "no", "gfx950 needs amdgpu >= 30.10.0"),
+        ("30.10", "gfx950", "MI350P", "unknown", "AMD lists AMD Instinct MI350P from ROCm 7.14.0 (amdgpu 31.40.1)"),
+        ("6.4.3", "gfx1150", None, "unknown", "AMD lists gfx1150 or its like from ROCm 7.11.0 (amdgpu 30.10.0) on"),
+        ("30.20", "gfx1151", "Radeon 8060S", "unknown", "the first amdgpu release for gfx1151"),
+    ],
+)
+def test_the_first_amdgpu_for_a_board(driver: str, gfx: str, board: str | None, verdict: str, words: str) -> None:
+    found = windows.amdgpu_drives_gpu(KB, driver, gfx, board)
+    assert (found.verdict, found.reason.startswith(words)) == (verdict, True)
+
+
 def test_a_driver_that_is_on_the_list_of_instinct_alone_is_not_said_to_serve() -> None:
     found = windows.kmd_serves_rocm(KB, "31.40.1", "10.1.0")
     assert found.verdict == "unknown"

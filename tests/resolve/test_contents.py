@@ -108,6 +108,14 @@ def test_where_wheels_of_one_name_differ_by_cuda_torch_s_index_is_taken() -> Non
         ("torch==2.14.1 xformers", {"gpu": "GTX 1080"}, "unknown", "0.0.35"),  # the wheel on PyPI has no code for it
         ("torch==2.14.1 xformers", {"gpu": "A100"}, "solved", "0.0.35"),
         ("torch xformers", {"gpu": "gfx1100", "driver": "30.10"}, "unknown", "0.0.35"),  # nobody read that index
+        ("vllm", {"gpu": "T4"}, "solved", "0.33.0"),
+        ("vllm>=0.25", {"gpu": "T4", "machine": "aarch64"}, "impossible", "0.33.0"),  # for Arm from sm_80 on
+        ("vllm", {"gpu": "sm_110"}, "solved", "0.33.0"),
+        ("vllm", {"gpu": "V100"}, "solved", "0.19.1"),
+        ("torch bitsandbytes", {"gpu": "V100"}, "solved", "0.50.2"),  # in its library for CUDA 12.6
+        ("torch bitsandbytes", {"gpu": "GTX 980"}, "solved", "0.47.0"),  # later ones begin at sm_60
+        ("torch transformer-engine", {"gpu": "sm_103"}, "solved", "2.20.2"),
+        ("triton", {"gpu": "GTX 1080"}, "impossible", "3.8.0"),  # it compiles on the machine, from sm_70 on
     ],
 )
 def test_the_code_of_the_wheel_that_has_it_decides(
@@ -115,6 +123,14 @@ def test_the_code_of_the_wheel_that_has_it_decides(
 ) -> None:
     found = asked(packages, **{"driver": "580.95.05", "python": "3.12", **machine})
     assert (found.status, found.picks[0].version) == (status, version)
+
+
+def test_a_gpu_that_a_few_kernels_have_code_for_is_no_gpu_of_the_wheel() -> None:
+    """vLLM's wheel has PTX of compute_52 in one object; its own list begins at sm_70."""
+    old = said("vllm", "0.10.2", gpu="sm_61")
+    (text,) = (text for verdict, text in old if verdict == "no")
+    assert text.startswith("only a part of it has code for sm_61; the rest is built for sm_70, ")
+    assert not [text for verdict, text in said("vllm", "0.10.2", gpu="sm_86") if verdict == "no"]
 
 
 def test_jax_for_thor_is_the_one_of_cuda_13() -> None:

@@ -14,8 +14,7 @@ from doctor.facts.origin import State
 from doctor.knowledge import Knowledge
 from doctor.resolve import Resolution, Solution, described, from_snapshot, settle
 from doctor.resolve.formats import FORMATS, as_text
-from doctor.resolve.lock import locked
-from doctor.resolve.resolver import Question, Uv
+from doctor.resolve.resolver import Question, Uv, locked
 from doctor.system.base import Output, Reading
 
 KB = Knowledge()

@@ -10,9 +10,12 @@ import re
 from collections import Counter
 from functools import cache
 
+from packaging.requirements import Requirement
+
 from doctor.knowledge import Knowledge
 from doctor.knowledge.store import table
 from doctor.resolve import Solution, described, explain, settle
+from doctor.resolve.packages import is_known
 from doctor.resolve.resolver import question
 from tests.each import each
 from tests.resolve.queries import Query, queries
@@ -70,6 +73,28 @@ def test_every_index_is_a_known_one(query: Query) -> None:
     for one in filter(None, (found, found.nearest)):
         urls = [word for command in one.commands for word in command if word.startswith("http")]
         assert all(INDEXES.fullmatch(url) for url in urls), urls
+
+
+@each("query", QUERIES)
+def test_every_version_is_a_recorded_one(query: Query) -> None:
+    """Of an index that is not PyPI's only what a way names is known: `latest`, the versions of AMD's guide."""
+    found = answer(query)
+    for one in filter(None, (found, found.nearest)):
+        pins = [Requirement(word) for command in one.commands for word in command if "==" in word]
+        strange = [str(pin) for pin in pins if not _is_recorded(pin)]
+        assert not strange
+
+
+def _is_recorded(pin: Requirement) -> bool:
+    version = next(iter(pin.specifier)).version
+    named = [v for row in table("device_wheels").values() for v in row.get("pins", {}).values()]
+    ways = [str(way.latest) for way in KB.package_ways(pin.name)]
+    made = [v for r in KB.torch_releases() if (c := KB.companions(r.version)) for v in c.made_for(pin.name)]
+    bare, _, tag = version.partition("+")
+    if pin.name == "torch" and (build := KB.torch_build(bare)):
+        tags = ("", "cpu", *build.cuda_variants, *(f"rocm{rocm}" for rocm in build.rocm_variants))
+        return tag in tags or version in named
+    return is_known(KB, pin.name, bare) or bare in (*ways, *made) or version in named
 
 
 def test_there_are_enough_with_each_answer() -> None:

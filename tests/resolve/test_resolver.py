@@ -9,7 +9,7 @@ from doctor.knowledge import Knowledge
 from doctor.knowledge.frameworks import RecordedResolution
 from doctor.knowledge.store import table
 from doctor.resolve import Resolution, described, explain, gate, settle, solve
-from doctor.resolve.records import recorded
+from doctor.resolve.gate import recorded
 from doctor.resolve.resolver import Asked, Question, absent, argv, question, verdict
 from doctor.system.base import Output, Reading
 

@@ -234,6 +234,8 @@ def test_a_machine_s_own_facts_make_its_target() -> None:
 
 def test_the_number_of_amdgpu_s_module_is_not_its_release() -> None:
     assert amdgpu_release(KB, "6.16.13") == "30.30.0"
+    assert (amdgpu_release(KB, "6.10.5"), amdgpu_release(KB, "6.7")) == ("6.3.x", "6.1.x")
+    assert (amdgpu_release(KB, "6.3"), amdgpu_release(KB, "in-tree")) == (None, None)  # a release as it is; no number
     assert amdgpu_release(KB, "1.2.3") is None
 
 
@@ -297,7 +299,12 @@ def test_a_library_that_the_command_does_not_install_is_named() -> None:
         ("jax", {"gpu": "B200", "driver": "575.57.08"}, "solved", ""),
         ("onnxruntime-gpu", {"gpu": "V100", "driver": "590.48.01"}, "impossible", "that supports sm_70 is 580"),
         ("vllm", {"gpu": "gfx950", "driver": "6.4.1"}, "impossible", "gfx950 needs amdgpu >= 30.10.0"),
-        ("torch", {"gpu": "gfx1201", "driver": "6.3"}, "unknown", "from amdgpu 6.4.1 on; whether 6.3 drives it"),
+        (
+            "torch",
+            {"gpu": "gfx1201", "driver": "6.3"},
+            "unknown",
+            "from ROCm 6.4.1 (amdgpu 6.4.1) on; whether 6.3 drives it",
+        ),
         ("torch", {"gpu": "gfx1102", "driver": "6.4.1"}, "solved", ""),
         # Jetson's driver has a number of its own; Nano, TX2 and Xavier have no CUDA of Arm servers.
         ("torch", {"gpu": "sm_110", "driver": "580.00"}, "solved", ""),
