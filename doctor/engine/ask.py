@@ -23,7 +23,11 @@ _SHOWN_BY = (
     ("cuda", "`nvcc --version` and `ls -d /usr/local/cuda*`", None),
     ("torch", "`python -m torch.utils.collect_env`", "`python -m torch.utils.collect_env`"),
     ("packages", "`pip list`", "`pip list`"),
-    ("libraries", "`ldd` of the library that fails to load", "`ldd` of the library that fails to load"),
+    (
+        "libraries",
+        "`ldd` of the program or module that fails to start",
+        "`ldd` of the program or module that fails to start",
+    ),
     ("interpreter", "`python -VV` and `which python`", "`python -VV` and `which python`"),
     ("environment", "`env | grep -E 'CUDA|NCCL|NVIDIA|TORCH|LD_'`", "`env | grep -E 'HIP|HSA|ROC|NCCL|TORCH|LD_'`"),
     ("service_environment", "`systemctl cat SERVICE`", "`systemctl cat SERVICE`"),

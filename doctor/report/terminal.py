@@ -179,7 +179,7 @@ def _finding(
     follow = [f for f in report.findings if f.explained_by == finding.fingerprint]
     if follow:
         texts = dict.fromkeys(masked(clean(f.summary)) for f in follow)
-        yield from _block(f"This explains: {'; '.join(texts)}", "  ", "    ", width)
+        yield from _block(f"This explains: {'; '.join(text.rstrip('.') for text in texts)}.", "  ", "    ", width)
 
 
 def _remedies(finding: Finding, width: int) -> Iterator[Line]:

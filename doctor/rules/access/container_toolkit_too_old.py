@@ -62,7 +62,7 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     both = ("nvidia-container-toolkit", "libnvidia-container1")
     manager = packages.host_family(machine)
     steps = (
-        *((step("Read the package lists.", "apt-get", "update"),) if manager == "apt" else ()),
+        *((step("Refresh the package lists.", "apt-get", "update"),) if manager == "apt" else ()),
         step("Upgrade both packages.", *(packages.install(manager, *both) or ())),
         step("Restart Docker.", "systemctl", "restart", "docker"),
     )

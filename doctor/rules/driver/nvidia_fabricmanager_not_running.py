@@ -80,7 +80,8 @@ def advice(machine: Snapshot, kb: Knowledge | None = None) -> tuple[Remedy, ...]
         text += " The package is in NVIDIA's repository" + (f" (before 580: {old})." if not branch else ".")
     install = Step(text=text, command=argv)
     title = "Install the fabric manager of the driver's version and start it."
-    return (_START.model_copy(update={"title": title, "steps": (install, *_START.steps)}),)
+    again = Step(text="Restart it, if it ran before.", command=("systemctl", "restart", "nvidia-fabricmanager"))
+    return (_START.model_copy(update={"title": title, "steps": (install, *_START.steps, again)}),)
 
 
 _ON_BOARD = Lazy(

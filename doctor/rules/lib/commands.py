@@ -156,7 +156,7 @@ def amdgpu_firmware(machine: Snapshot, title: str = "Install the newest firmware
         f"{title}{' on the host' if in_container(machine) else ''}, then reboot.",
         Scope.DRIVER,
         *(nvidia_packages.non_free(row, "non-free-firmware") if argv else ()),
-        *((Step(text="Read the package lists.", command=("apt-get", "update")),) if manager == "apt" else ()),
+        *((Step(text="Refresh the package lists.", command=("apt-get", "update")),) if manager == "apt" else ()),
         *(Step(text=text, command=argv), initramfs(machine), REBOOT),
         **_WITH_REBOOT,
         vendor="amd",

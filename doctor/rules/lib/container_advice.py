@@ -34,7 +34,7 @@ def recreate(
 ) -> Remedy:
     """Start a container with those options, by the engine at hand; a running one takes no new options."""
     engine = "podman" if machine.container.engine == "podman" else "docker"
-    note = " (IMAGE: your image, then your other options)" if image(machine) == "IMAGE" else ""
+    note = " (IMAGE: your image; your other options go before it)" if image(machine) == "IMAGE" else ""
     start = step(f"Start a new container{note}.", engine, "run", *options, image(machine))
     steps = (before, start) if before else (start,)
     return way(title, Scope.CONTAINER, *steps, risk=STOPS_CONTAINER, vendor=vendor)

@@ -86,7 +86,7 @@ def override(machine: Snapshot, row: Override, python: str | None = None) -> Rem
     inside = bool(machine.container.inside)
     test = step("Test it.", "env", setting, python or python_of(machine), "-c", TEST, where="environment")
     where = "the container's settings (`-e`)" if inside else "the shell profile, service unit or job script"
-    keep = step(f"If it prints 3, set {setting} in {where}.", where="environment")
+    keep = step(f"If it prints 3.0, set {setting} in {where}.", where="environment")
     return way(
         f"Try {setting} (unofficial, AMD does not test this).",
         Scope.JOB,

@@ -59,7 +59,7 @@ def steps(machine: Snapshot, wanted: Wanted) -> Iterator[Step]:
         version = row.nvidia[own]
         dated = f" ({version} as of {row.as_of})" if version else ""
         yield from non_free(row, "contrib non-free non-free-firmware")
-        yield Step(text="Read the package lists.", command=("apt-get", "update"))
+        yield Step(text="Refresh the package lists.", command=("apt-get", "update"))
         yield Step(text=f"Install {name}{dated}.", command=install(manager, name))
     elif manager == "pacman":
         yield from _arch(wanted)
@@ -117,12 +117,15 @@ def cuda_toolkit(machine: Snapshot, release: str) -> Iterator[Step]:
     package, manager = f"cuda-toolkit-{release.replace('.', '-')}", family(machine)
     if manager in (None, "pacman"):
         archive = "https://developer.nvidia.com/cuda-toolkit-archive"
-        yield Step(text=f"Install the toolkit of CUDA {release} with NVIDIA's runfile installer: {archive}")
+        alone = (
+            f"Install the toolkit of CUDA {release} by NVIDIA's runfile, without the driver in it (option --toolkit)"
+        )
+        yield Step(text=f"{alone}: {archive}")
         return
     if not machine.container.inside:
         yield from _repository(machine, distribution(machine))
     if manager == "apt":
-        yield Step(text="Read the package lists.", command=("apt-get", "update"))
+        yield Step(text="Refresh the package lists.", command=("apt-get", "update"))
     yield Step(text=f"Install {package} from NVIDIA's repository.", command=install(manager, package))
 
 
@@ -163,7 +166,7 @@ def _goes_back(machine: Snapshot, wanted: Wanted) -> bool:
 
 
 def _apt(machine: Snapshot, wanted: Wanted) -> Iterator[Step]:
-    yield Step(text="Read the package lists.", command=("apt-get", "update"))
+    yield Step(text="Refresh the package lists.", command=("apt-get", "update"))
     pin = f"nvidia-driver-pinning-{wanted.branch}"
     yield Step(text=f"Hold the driver on branch {wanted.branch}.", command=install("apt", pin))
     back = ("--allow-downgrades",) if _goes_back(machine, wanted) else ()

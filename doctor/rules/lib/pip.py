@@ -101,7 +101,9 @@ def _again(python: str, packages: Iterable[Package]) -> Iterator[Step]:
         if _PIN.fullmatch(f"{package.name}=={package.version}") and (index(label) or not label):
             labels.setdefault(label, []).append(package)
     for label, held in labels.items():
-        alone = ("--no-deps",) if label and all(p.name != "torch" for p in held) else ()
+        alone = ("--no-deps",) if all(p.name != "torch" for p in held) else ()
+        if not label:  # to pip 2.9.1+rocm6.4 is a 2.9.1
+            alone = ("--force-reinstall", *alone)
         requirements = (f"{p.name}=={p.version}" for p in held)
         yield _step(
             "Install the old versions again.", python, "-m", "pip", "install", *index(label), *alone, *requirements

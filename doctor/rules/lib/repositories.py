@@ -22,7 +22,7 @@ _TOOLKIT = "https://nvidia.github.io/libnvidia-container"
 _TOOLKIT_GUIDE = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"
 _FROM = {"ubuntu-26.04": "31.30", "sles-16": "31.30"}
 """The first release of the driver whose repository has that system."""
-_READ = step("Read the package lists.", "apt-get", "update")
+_READ = step("Refresh the package lists.", "apt-get", "update")
 
 
 def _fetch(what: str, file: str, url: str) -> Step:

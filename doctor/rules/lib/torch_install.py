@@ -197,7 +197,7 @@ def run_kernel(machine: Snapshot) -> tuple[str, ...]:
     return (python_after(machine), "-c", TEST)
 
 
-TEST = 'print(__import__("torch").ones(3, device="cuda").sum())'
+TEST = 'import torch; print(torch.ones(3, device="cuda").sum().item())'
 
 
 def see_gpu(machine: Snapshot) -> tuple[str, ...]:

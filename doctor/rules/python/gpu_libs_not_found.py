@@ -61,7 +61,7 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
         "Add the folder of the library to LD_LIBRARY_PATH.",
         Scope.ENVIRONMENT,
         f"Find it: `find / -name '{name}*' -not -path '/proc/*'`{which}.",
-        "If you find none, install the package that contains it; the number after .so is the release you need.",
+        "If you find none, install the package that contains it; the number after .so must be the same.",
         undo="Take the folder off LD_LIBRARY_PATH again.",
     )
     same = torch_again(machine)

@@ -47,7 +47,7 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     """An older gcc beside the one that is there."""
     bound = _bound(machine)
     number = str(bound or "N")
-    name = f"gcc {bound}" if bound else "a gcc that the toolkit supports (N: its number, of the error)"
+    name = f"gcc {bound}" if bound else "a gcc that the toolkit supports (N: the number that the error names)"
     packages = {
         "apt": (f"gcc-{number}", f"g++-{number}"),
         "dnf": (f"gcc-toolset-{number}",) if machine.os.id != "fedora" else (f"gcc{number}-c++",),

@@ -69,8 +69,10 @@ def advice(machine: Snapshot, kb: Knowledge) -> tuple[Remedy, ...]:
     amd = arch.startswith("gfx")
     number = arch.partition(":")[0] if amd else f"{arch[3:-1]}.{arch[-1]}"
     variable = "PYTORCH_ROCM_ARCH" if amd else "TORCH_CUDA_ARCH_LIST"
-    *make, build = pip(machine, "", "--no-binary", "PACKAGE", "--no-build-isolation", "PACKAGE")
-    text, argv = "Compile it; this takes the toolkit of torch's release.", ("env", f"{variable}={number}")
+    fresh = ("--force-reinstall", "--no-deps", "--no-cache-dir", "--no-build-isolation")
+    *make, build = pip(machine, "", *fresh, "--no-binary", "PACKAGE", "PACKAGE")
+    compiler = "hipcc of the ROCm" if amd else "nvcc of the CUDA"
+    text, argv = f"Compile it; this needs {compiler} that torch is built for.", ("env", f"{variable}={number}")
     compiled = step(text, *argv, *(build.command or ()), where="environment")
     again = step("Install the old wheel again.", where="environment")
     title = f"Compile the library (PACKAGE: its name) for {number[:20]} here."

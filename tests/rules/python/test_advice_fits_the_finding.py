@@ -84,7 +84,8 @@ def test_old_builds_come_back_from_their_own_indexes() -> None:
     machine = machines.rx7900_desktop({"interpreter.path": "/v/bin/python"})
     index = f"--index-url {pip.INDEX}"
     assert [" ".join((step.command or ())[4:]) for step in pip.undo(machine, held)] == [
-        f"{index}/cu128 torch==2.9.1+cu128", f"{index}/cu124 --no-deps torchvision==0.21.0+cu124", "triton==3.5.1"
+        f"{index}/cu128 torch==2.9.1+cu128", f"{index}/cu124 --no-deps torchvision==0.21.0+cu124",
+        "--force-reinstall --no-deps triton==3.5.1",
     ]  # fmt: skip
 
 
