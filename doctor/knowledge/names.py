@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from doctor.knowledge.catalogue import table
+from doctor.knowledge.store import kept
 
 _NOISE = {
     *("nvidia", "geforce", "amd", "ati", "radeon", "instinct", "tesla", "graphics", "gpu", "corporation"),
@@ -103,6 +104,7 @@ def gpu_by_name(name: str) -> NamedGpu | None:
     return best[1]
 
 
+@kept
 def amd_board(name: str | None) -> dict[str, Any]:
     """The row of the product of AMD that has this very name: `AMD Instinct MI325X`, `rx 9070 xt`; {} where none has."""
     words = _words((name or "")[:200])

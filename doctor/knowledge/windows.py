@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from doctor.knowledge.gpu_code import way
 from doctor.knowledge.names import amd_board
+from doctor.knowledge.store import kept
 from doctor.versions import Dotted
 
 if TYPE_CHECKING:
@@ -197,6 +198,7 @@ def kmd_serves_rocm(kb: Knowledge, driver: str | None, rocm: str | None, gfx: st
     return Answer("unknown", f"whether amdgpu {driver} supports ROCm {rocm} is {UNKNOWN_HERE}")
 
 
+@kept
 def amdgpu_drives_gpu(kb: Knowledge, driver: str | None, gfx: str | None, name: str | None = None) -> Answer:
     """Whether a release of the amdgpu driver drives a GPU: `no` before the release whose notes add it; unknown before
     the ROCm that first lists the board of that name, or a GPU of its generation."""
