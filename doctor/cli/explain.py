@@ -17,7 +17,7 @@ def add(app: typer.Typer) -> None:
 def explain(
     rule: Annotated[str, typer.Argument(help="The id of a rule (`doctor rules` lists them), or a target: gfx1031.")],
 ) -> None:
-    """Explain a finding: what it means, why it matters, how to fix it. Of an AMD GPU: who supports it."""
+    """Explain a finding: what it means, why it matters, how to fix it. For an AMD GPU: who supports it."""
     import difflib
     import shutil
 

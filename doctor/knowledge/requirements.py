@@ -95,17 +95,20 @@ def _one_each(machine: Snapshot) -> dict[str, Package | None]:
 
 @lru_cache(4096)
 def _parsed(line: str, python: str | None, processor: str | None) -> tuple[str, str]:
-    """Normalised name and specifier; ("", "") for a line that does not hold on Linux with that Python and processor, or
-    can't be read."""
+    """Normalised name and specifier; ("", "") for a line that can't be read, or that does not hold on Linux with that
+    Python and processor, as far as these are known."""
+    marker = line.partition(";")[2]
+    if (processor is None and "platform_machine" in marker) or (python is None and "python_" in marker):
+        return "", ""
     from packaging.requirements import InvalidRequirement, Requirement
     from packaging.utils import canonicalize_name
 
     environment = {
-        "python_version": ".".join((python or "3.11").split(".")[:2]),
-        "python_full_version": python or "3.11.0",
+        "python_version": ".".join((python or "").split(".")[:2]),
+        "python_full_version": python or "",
         "platform_system": "Linux",
         "sys_platform": "linux",
-        "platform_machine": processor or "x86_64",
+        "platform_machine": processor or "",
         "os_name": "posix",
         "implementation_name": "cpython",
         "platform_python_implementation": "CPython",

@@ -99,15 +99,15 @@ def _dead(system: System, path: str, created: bool) -> str | None:
         found = system.stat(path)
     if found.value and found.value.kind != "dir":
         return f"points to /{named}, and /{path} is not a folder"
-    account = system.account().value or {}
-    if found.value is None or "uid" not in account:
+    uid = (system.account().value or {}).get("uid")
+    if found.value is None or uid is None:
         return None
     mounts = system.read_text("proc/self/mountinfo").then(mountinfo.read).value or ()
     mount = mountinfo.holding(mounts, f"/{system.real(path).value or path}")
     if mount and (mount.read_only or mount.fstype in ("sysfs", "proc")):
         return f"points to /{named}, on a read-only file system"
-    here, uid = found.value, account["uid"]
-    bit = 0o200 if here.uid == uid else 0o020 if here.gid in account["gids"] else 0o002
+    here = found.value
+    bit = 0o200 if here.uid == uid else 0o022  # an access list lets others in by the bits of the group
     why = (
         f"where this account (uid {uid}) cannot write" if path == named else f"which uid {uid} cannot create in /{path}"
     )

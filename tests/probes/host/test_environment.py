@@ -68,8 +68,9 @@ def test_variables_that_lead_nowhere(tmp_path: Path, variables: dict[str, str], 
     assert probed(tmp_path, variables).get("dead_paths") == ({next(iter(variables)): said} if said else {})
 
 
-@pytest.mark.parametrize(("mode", "dead"), [(0o755, True), (0o777, False)])
+@pytest.mark.parametrize(("mode", "dead"), [(0o755, True), (0o775, False), (0o777, False)])
 def test_a_home_of_another_account(tmp_path: Path, mode: int, dead: bool) -> None:
+    """With an access list the bits of the group are what it lets in at most."""
     tmp_path.chmod(mode)
     home = {"HOME": "/"}
     assert bool(probed(tmp_path, home, uid=tmp_path.stat().st_uid + 1).get("dead_paths")) is dead
